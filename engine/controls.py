@@ -1,0 +1,13 @@
+"""What may be asked of a running reply from any thread."""
+
+
+class Controls:
+    """Two wishes, set anywhere, read by the engine once per round and between prompt chunks.
+
+    `drafting` is None while the request's own setting holds; False switches every proposer off from
+    the next round on, True switches them on again.
+    """
+
+    def __init__(self) -> None:
+        self.stop = False
+        self.drafting: bool | None = None

@@ -1,0 +1,1 @@
+"""One conversation on screen: transcript, strip and composer."""
