@@ -1,0 +1,45 @@
+# make run        open the window          make setup        only make everything that it needs
+# make test       checks and tests         make test-all     the same with the slow tests
+# make bench      speed on this machine    make bench-peers  side by side with other programs
+# make lock       pin the packages anew    make clean        remove everything that was made here
+
+PYTHON3 ?= python3
+bin := .venv/bin
+uv := .cache/uv/bin/uv
+
+.PHONY: run setup test test-all checks bench bench-peers lock clean
+
+run: setup
+	@$(bin)/python -m app
+
+setup:
+	@$(PYTHON3) packaging/setup.py run
+
+test: checks
+	QT_QPA_PLATFORM=offscreen $(bin)/python -m pytest -m "not slow"
+
+test-all: checks
+	QT_QPA_PLATFORM=offscreen $(bin)/python -m pytest
+
+checks:
+	@$(PYTHON3) packaging/setup.py test
+	$(bin)/ruff format --check .
+	$(bin)/ruff check .
+	$(bin)/lint-imports
+	$(bin)/pyright
+
+bench: setup
+	@$(bin)/slipstream bench
+
+lock:
+	@test -x $(uv) || { $(PYTHON3) -m venv .cache/uv && .cache/uv/bin/pip install --quiet uv; }
+	$(uv) pip compile pyproject.toml --extra build $(LOCK) --output-file packaging/requirements.txt
+	$(uv) pip compile pyproject.toml --extra build --extra dev $(LOCK) \
+		--constraint packaging/requirements.txt --output-file packaging/requirements-dev.txt
+LOCK := --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-annotate --custom-compile-command "make lock"
+
+clean:
+	rm -rf .venv .cache .bench resources/starter dist build .coverage
+	rm -rf .pytest_cache .ruff_cache .hypothesis .import_linter_cache .grimp_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
