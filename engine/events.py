@@ -138,12 +138,5 @@ class Failed:
 
 
 Event: TypeAlias = (
-    LoadProgress
-    | Loaded
-    | PromptProgress
-    | Round
-    | TextDelta
-    | DraftingState
-    | Finished
-    | Failed
+    LoadProgress | Loaded | PromptProgress | Round | TextDelta | DraftingState | Finished | Failed
 )
