@@ -59,7 +59,7 @@ class Settings:
 class Message:
     """One message of a conversation's tree, as it is on disk.
 
-    `position` and `alternatives` say which of its parent's children it is (1-based) and of how many.
+    `position` and `alternatives` say which of its parent's children it is, 1-based, of how many.
     """
 
     id: int
