@@ -1,0 +1,260 @@
+"""The use cases of chatting."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from app.confined import Confined
+from app.conversation import Conversation, Message, Settings
+from app.problem import Problem, ProblemError
+from app.reply import EngineLike, Reply, Show
+from app.settings import SettingsFile, complaints_about
+from app.store import ConversationStore
+from app.turns import model_of, request_for, sound, title_of
+from engine.controls import Controls
+from engine.errors import EngineError
+from engine.events import Failed
+from engine.request import Request
+
+
+class Chat:
+    """Conversations, and the replies that are being written in them.
+
+    Replies are written one at a time, in the order in which they were asked for. While a message
+    is being written, `messages` gives it as it was before; `Reply.events_so_far` is the rest.
+    """
+
+    def __init__(
+        self,
+        engine: Confined[EngineLike],
+        store: Confined[ConversationStore],
+        settings: SettingsFile,
+        collect: Callable[[], object],
+    ) -> None:
+        self._engine, self._store, self._settings = engine, store, settings
+        self._collect = collect  # Python's collector, on the thread that may run it
+        self._replies: dict[int, Reply] = {}  # by conversation, in order
+        self._opening: set[int] = set()
+
+    async def conversations(self, search: str = "") -> list[Conversation]:
+        """Those whose title or messages have all words of `search`; pinned first, then newest."""
+        return await self._store.call(lambda store: store.conversations(search))
+
+    async def messages(self, conversation_id: int) -> list[Message]:
+        """The shown branch, root to leaf."""
+        messages = await self._store.call(lambda store: store.messages(conversation_id))
+        reply = self.running(conversation_id)
+        if reply is None:
+            return messages
+        return [reply.placeholder if m.id == reply.message else m for m in messages]
+
+    async def new(self, settings: Settings | None = None) -> Conversation:
+        """A new conversation, with the usual settings if none are given."""
+        chosen = self._checked(settings or self._settings.current.defaults)
+        return await self._store.call(lambda store: store.add_conversation(chosen))
+
+    async def rename(self, conversation_id: int, title: str) -> None:
+        """Give a conversation another title."""
+        name = title_of(title)
+        await self._store.call(lambda store: store.rename(conversation_id, name))
+
+    async def pin(self, conversation_id: int, pinned: bool) -> None:
+        """Keep a conversation at the top, or not."""
+        await self._store.call(lambda store: store.pin(conversation_id, pinned))
+
+    async def delete(self, conversation_id: int) -> None:
+        """Stop what is written in a conversation and hide it; it goes at the next start."""
+        if reply := self.running(conversation_id):
+            reply.stop()
+        await self._store.call(lambda store: store.delete(conversation_id))
+        if self._engine.is_made:
+            self._engine.begin(lambda engine: _forget(engine, conversation_id))
+
+    async def restore(self, conversation_id: int) -> None:
+        """Undo `delete`."""
+        await self._store.call(lambda store: store.restore(conversation_id))
+
+    async def set_settings(self, conversation_id: int, settings: Settings) -> None:
+        """Replace the settings of a conversation, from its next reply on."""
+        checked = self._checked(settings)
+        await self._store.call(lambda store: store.set_settings(conversation_id, checked))
+
+    async def set_drafting(self, conversation_id: int, on: bool) -> None:
+        """Switch drafting, for the next round of a reply that is being written and from then on."""
+        if reply := self.running(conversation_id):
+            reply.controls.drafting = on
+
+        def switch(store: ConversationStore) -> None:
+            if conversation := store.conversation(conversation_id):
+                settings = conversation.settings
+                kept = settings.drafting.wish if settings.drafting.wish != "off" else "auto"
+                drafting = replace(settings.drafting, wish=kept if on else "off")
+                store.set_settings(conversation_id, replace(settings, drafting=drafting))
+
+        await self._store.call(switch)
+
+    async def send(self, conversation_id: int, text: str) -> Reply:
+        """Save the user's message with an empty reply after it, and return that reply.
+
+        Raises:
+            ProblemError: there is no text, or this conversation is being answered.
+        """
+        words = sound(text)
+        if not words.strip():
+            raise ProblemError(_NOTHING)
+
+        def add(store: ConversationStore) -> tuple[Message | None, Message]:
+            branch = store.messages(conversation_id)
+            parent = branch[-1].id if branch else None
+            return store.add_turn(conversation_id, parent, words, title_of(words))
+
+        return await self._open(conversation_id, add)
+
+    async def regenerate(self, message_id: int) -> Reply:
+        """Answer again, beside the answer `message_id` (or below the question of that id)."""
+        message = await self._message(message_id)
+        parent = message.id if message.role == "user" else message.parent
+        return await self._open(
+            message.conversation, lambda s: s.add_turn(message.conversation, parent, None)
+        )
+
+    async def edit(self, message_id: int, text: str) -> Reply:
+        """Ask `text` instead of the question `message_id`, in a branch beside it."""
+        words = sound(text)
+        if not words.strip():
+            raise ProblemError(_NOTHING)
+        message = await self._message(message_id)
+        return await self._open(
+            message.conversation, lambda s: s.add_turn(message.conversation, message.parent, words)
+        )
+
+    async def continue_(self, message_id: int) -> Reply:
+        """Go on writing the answer `message_id`."""
+        message = await self._message(message_id)
+        if not message.text:
+            return await self.regenerate(message_id)
+        return await self._open(
+            message.conversation, lambda s: (None, s.reopen(message_id)), goes_on=True
+        )
+
+    async def choose(self, message_id: int, step: int) -> None:
+        """Show the alternative that is `step` after (or before) a message."""
+        message = await self._message(message_id)
+        self._refuse_if_busy(message.conversation)
+        await self._store.call(lambda store: store.choose(message_id, step))
+
+    def running(self, conversation_id: int) -> Reply | None:
+        """The reply that is written, or waits to be, in a conversation."""
+        reply = self._replies.get(conversation_id)
+        if reply is not None and reply.over.is_set():
+            del self._replies[conversation_id]
+            return None
+        return reply
+
+    async def load(self, conversation_id: int, show: Show) -> None:
+        """Load the model of a conversation before it is asked anything."""
+        conversation = await self._store.call(lambda s: s.conversation(conversation_id))
+        choice = model_of(conversation.settings if conversation else Settings())
+        controls = Controls()
+
+        def stop() -> None:
+            controls.stop = True
+
+        try:
+            await self._engine.stream(lambda engine: engine.load(choice, controls), show, stop)
+        except EngineError as error:
+            await show([Failed(error.code, error.message, error.safe, error.action)])
+
+    async def unload(self) -> None:
+        """Give the memory of the models back, after the replies that were asked for."""
+        if not self._engine.is_made:
+            return
+        await self._engine.call(lambda engine: engine.unload())
+        self._collect()
+        await self._engine.call(lambda engine: engine.unload())
+
+    async def close(self) -> None:
+        """Stop every reply and wait until those that run are saved."""
+        for reply in list(self._replies.values()):
+            await reply.close()
+
+    async def _open(
+        self,
+        conversation_id: int,
+        change: Callable[[ConversationStore], tuple[Message | None, Message]],
+        *,
+        goes_on: bool = False,
+    ) -> Reply:
+        self._refuse_if_busy(conversation_id)
+        self._opening.add(conversation_id)
+
+        def open_(store: ConversationStore) -> tuple[Message | None, Message, Request]:
+            user, placeholder = change(store)
+            path = store.path(placeholder.id)
+            conversation = store.conversation(conversation_id)
+            settings = conversation.settings if conversation else Settings()
+            return user, placeholder, request_for(settings, path, goes_on=goes_on)
+
+        try:
+            user, placeholder, request = await self._store.call(open_)
+        finally:
+            self._opening.discard(conversation_id)
+        reply = Reply(
+            self._engine, self._store, request, user_message=user, placeholder=placeholder
+        )
+        reply.before = lambda: self._is_behind(reply)
+        self._replies.pop(conversation_id, None)
+        self._replies[conversation_id] = reply
+        return reply
+
+    async def _message(self, message_id: int) -> Message:
+        message = await self._store.call(lambda store: store.message(message_id))
+        if message is None:
+            raise ProblemError(_GONE)
+        return message
+
+    def _is_behind(self, reply: Reply) -> bool:
+        for other in self._replies.values():
+            if other is reply:
+                return False
+            if not other.over.is_set():
+                return True
+        return False
+
+    def _refuse_if_busy(self, conversation_id: int) -> None:
+        if conversation_id in self._opening or self.running(conversation_id):
+            raise ProblemError(_BUSY)
+
+    def _checked(self, settings: Settings) -> Settings:
+        if complaints := complaints_about(settings):
+            raise ProblemError(
+                Problem(
+                    "This setting cannot be used",
+                    complaints[0],
+                    "The old settings stand.",
+                    "Open Settings",
+                    "\n".join(complaints),
+                )
+            )
+        return settings
+
+
+def _forget(engine: EngineLike, conversation: int) -> Iterator[None]:
+    engine.forget(str(conversation))
+    yield
+
+
+_NOTHING = Problem(
+    "There is nothing to send", "The message has no text.", "Nothing was changed.", "Write"
+)
+_BUSY = Problem(
+    "This conversation is being answered",
+    "One answer at a time is written in a conversation.",
+    "Your text stays in the box.",
+    "Stop",
+)
+_GONE = Problem(
+    "This message is gone",
+    "Its conversation was deleted.",
+    "The other conversations are not affected.",
+    "Choose another",
+)
