@@ -1,0 +1,192 @@
+"""Where a message is written, sent and stopped."""
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+
+from ui import wording
+from ui.buttons import Button
+from ui.chat.draft_switch import DraftSwitch
+from ui.chat.message_box import MessageBox
+from ui.theme import COLUMN, Themes
+from ui.wording import tr
+
+NARROW = 480  # px: below it the context meter gives its room to the drafting line
+
+
+class Composer(QWidget):
+    """The message box with its row: settings, drafting, context, Send or Stop.
+
+    The text stays until `sent` is called, so that nothing is lost when it could not be saved.
+
+    Signals:
+        send_asked: carries the text.
+        stop_asked, settings_asked, recall_asked: as they say.
+        drafting_switched: carries whether drafting is wanted.
+    """
+
+    send_asked = Signal(str)
+    stop_asked = Signal()
+    settings_asked = Signal()
+    recall_asked = Signal()
+    drafting_switched = Signal(bool)
+
+    def __init__(self, themes: Themes) -> None:
+        super().__init__()
+        self._themes = themes
+        self._is_answering = self._is_saving = False
+        self.box = MessageBox(themes)
+        self.switch = DraftSwitch(themes)
+        self.hint = QLabel()
+        self.context = QLabel()
+        self.settings_button = Button(themes, icon="settings")
+        self.settings_button.describe(tr(wording.CHAT_SETTINGS), "Ctrl+Shift+,")
+        self.button = Button(themes, tr(wording.SEND), kind="filled")
+        self._build()
+        self.box.sent.connect(self._send)
+        self.box.textChanged.connect(self._text_changed)
+        self.box.recalled.connect(self.recall_asked)
+        self.button.clicked.connect(self._clicked)
+        self.settings_button.clicked.connect(self.settings_asked)
+        self.switch.switched.connect(self.drafting_switched)
+        themes.changed.connect(self._restyle)
+        self._restyle()
+        self._update_button()
+
+    @property
+    def text(self) -> str:
+        """What is written in the box."""
+        return self.box.toPlainText()
+
+    def write(self, text: str) -> None:
+        """Put `text` into the box, the cursor at its end."""
+        self.box.setPlainText(text)
+        self.box.moveCursor(self.box.textCursor().MoveOperation.End)
+
+    def hold(self) -> None:
+        """The text is being saved: it must not change now."""
+        self._is_saving = True
+        self.box.setReadOnly(True)
+
+    def sent(self) -> None:
+        """The text is saved: the box is free for the next."""
+        self.release()
+        self.box.clear()
+
+    def release(self) -> None:
+        """The box can be written in again, with the text that it has."""
+        self._is_saving = False
+        self.box.setReadOnly(False)
+
+    def show_answering(self, is_answering: bool) -> None:
+        """Send is Stop while an answer is being written here."""
+        self._is_answering = is_answering
+        self.button.setEnabled(True)
+        self.hint.hide()
+        self._update_button()
+
+    def show_stopping(self) -> None:
+        """Stop was asked; the answer ends at its next round."""
+        self.button.setText(tr(wording.STOPPING))
+        self.button.setAccessibleName(tr(wording.STOPPING))
+        self.button.updateGeometry()
+
+    def show_context(self, used: int, limit: int) -> None:
+        """Say how much of the model's context is used; nothing while the limit is not known."""
+        known = limit > 0
+        self.context.setText(tr(wording.CONTEXT, used=used, limit=limit) if known else "")
+        self.context.setToolTip(tr(wording.CONTEXT_HELP, used=used, limit=limit) if known else "")
+        colour = self._themes.current.caution if used > 0.9 * limit else self._themes.current.dim
+        palette = self.context.palette()
+        palette.setColor(palette.ColorRole.WindowText, colour)
+        self.context.setPalette(palette)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Qt's hook: the line above, and the panel around box and row."""
+        theme, painter = self._themes.current, QPainter(self)
+        painter.fillRect(self.rect(), theme.ground)
+        painter.fillRect(0, 0, self.width(), 1, theme.line)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.faint if self.box.hasFocus() else theme.line, 1))
+        painter.setBrush(theme.panel)
+        painter.drawRoundedRect(self._panel_rect(), 13, 13)
+        painter.end()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Qt's hook: a click anywhere on the panel writes there."""
+        self.box.setFocus(Qt.FocusReason.MouseFocusReason)
+        super().mousePressEvent(event)
+
+    def minimumSizeHint(self) -> QSize:
+        """Qt's hook: the row may be cut, the window may be narrow."""
+        return QSize(280, super().minimumSizeHint().height())
+
+    def _panel_rect(self) -> QRectF:
+        area = QRectF(self._panel.geometry())
+        return area.adjusted(0.5, 0.5, -0.5, -0.5)
+
+    def _build(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(self.settings_button)
+        row.addWidget(self.switch, 1)
+        row.addWidget(self.context)
+        row.addWidget(self.button)
+        self.hint.hide()
+        self.hint.setWordWrap(True)
+        self._panel = QWidget()
+        self._panel.setMaximumWidth(COLUMN)
+        self._panel.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
+        inner = QVBoxLayout(self._panel)
+        inner.setContentsMargins(12, 10, 11, 9)
+        inner.setSpacing(6)
+        inner.addWidget(self.box)
+        inner.addWidget(self.hint)
+        inner.addLayout(row)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(16, 12, 16, 16)
+        layout.addWidget(self._panel)
+        self.setFocusProxy(self.box)
+
+    def _clicked(self) -> None:
+        if self._is_answering:
+            self.stop_asked.emit()
+        else:
+            self._send()
+
+    def _send(self) -> None:
+        if self._is_answering:
+            self.hint.setText(tr(wording.BUSY))
+            self.hint.show()
+        elif self.text.strip() and not self._is_saving:
+            self.send_asked.emit(self.text)
+
+    def _text_changed(self) -> None:
+        self.hint.hide()
+        self._update_button()
+
+    def _update_button(self) -> None:
+        text = wording.STOP if self._is_answering else wording.SEND
+        self.button.setText(tr(text))
+        if self._is_answering:
+            self.button.describe(tr(wording.STOP), "Esc")
+            self.button.setEnabled(True)
+        elif self.text.strip():
+            self.button.describe(
+                tr(wording.SEND), "Return" if self.box.enter_sends else "Ctrl+Return"
+            )
+            self.button.setEnabled(True)
+        else:
+            self.button.describe(tr(wording.SEND))
+            self.button.setToolTip(tr(wording.NOTHING_TO_SEND))
+            self.button.setEnabled(False)
+        self.button.updateGeometry()
+
+    def _restyle(self) -> None:
+        theme = self._themes.current
+        for label, colour in ((self.hint, theme.caution), (self.context, theme.dim)):
+            label.setFont(theme.font("small"))
+            palette = theme.palette()
+            palette.setColor(palette.ColorRole.WindowText, colour)
+            label.setPalette(palette)
+        self.update()

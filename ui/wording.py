@@ -1,0 +1,123 @@
+"""Every sentence that a person reads around the transcript."""
+
+from PySide6.QtCore import QCoreApplication
+
+PRODUCT = "Slipstream"
+
+# sidebar
+SEARCH = "Search chats"
+NEW_CHAT = "New chat"
+PINNED, TODAY, EARLIER = "Pinned", "Today", "Earlier"
+ANSWERING, WAITING, DAMAGED = "answering", "waiting", "partly damaged"
+SETTINGS = "Settings"
+CHATS = "Chats"
+NO_CHATS = "Your chats will be listed here."
+NOTHING_FOUND = "No chat contains “{search}”."
+RENAME, PIN, UNPIN, DELETE = "Rename", "Pin", "Unpin", "Delete"
+DELETED = "“{title}” was deleted."
+UNDO = "Undo"
+HIDE_SIDEBAR, SHOW_SIDEBAR = "Hide the sidebar", "Show the sidebar"
+CHAT_TITLE = "Title of the chat"
+
+# composer
+MESSAGE = "Message"
+SEND, STOP, STOPPING = "Send", "Stop", "Stopping…"
+CONTEXT = "{used:,} of {limit:,}"
+CONTEXT_HELP = "{used:,} of the {limit:,} tokens that the model can read are in use."
+BUSY = "Still answering. Press Stop first, or wait: your text stays here."
+CHAT_SETTINGS = "Settings of this chat"
+NOTHING_TO_SEND = "Write a message first"
+
+# drafting
+DRAFT = "Draft"
+DRAFT_NAME = "Drafting in this chat"
+DRAFT_OFF = "Off: you turned it off for this chat"
+DRAFT_OFF_BECAUSE = "Off: {reason}"
+DRAFT_PAUSED = "Paused: slower than plain on this text"
+DRAFT_PAUSED_RATES = "Paused: {drafted:.0f} tok/s drafted, {plain:.0f} plain"
+DRAFT_NEXT = ". Next try in {tokens} tokens"
+DRAFT_SPEEDUP = "{speedup:.1f}× on the last answer"
+DRAFT_COPIES = "No drafter: copies from the chat only"
+DRAFT_REFUSED = "Copies only: {reason}"
+DRAFT_READY = "Guesses from {drafter}"
+
+# notes where an answer will be
+NOTE_WAITING = "Waiting for another chat's answer"
+NOTE_STARTING = "Starting…"
+NOTE_LOADING = "Loading {name}… {percent} %"
+NOTE_READING = "Reading {done:,} of {total:,} tokens"
+NOTE_STOPPING = "Stopping…"
+
+# first start
+WELCOME = "What would you like to write?"
+WELCOME_MODEL = (
+    "{model} answers on this computer. Nothing is sent anywhere, and it works offline. "
+    "The first answer takes a little longer, because the model is loaded then."
+)
+WELCOME_STARTER = (
+    "It is small, so it writes fluently and knows little. "
+    "Open your own model in the chat's settings."
+)
+EXAMPLES = (
+    ("Explain a rainbow", "Explain in a few sentences why there are rainbows."),
+    (
+        "Tidy up a note",
+        "Make a tidy list of this note: milk, call Anna on Friday, 2 kg flour, fix the bike.",
+    ),
+    ("Write some Python", "Write a Python function that counts the words in a text."),
+    (
+        "Copy with care",
+        "Repeat this text exactly: The slipstream pulls the small boat along behind the large one.",
+    ),
+)
+
+# title bar and window
+NO_CHAT_TITLE = "New chat"
+PAIR = "{target} ← {drafter}"
+STARTER = "SmolLM2-135M-Instruct"
+
+# problems
+BUG_DETAILS = "Details"
+COPY_DETAILS = "Copy details"
+DISMISS = "Dismiss"
+NOT_SENT = "Your text is still in the box."
+
+# settings
+SYSTEM_PROMPT, TEMPERATURE, TOP_P = "System prompt", "Temperature", "Top-p"
+MAX_TOKENS, SEED, DRAFTING = "Longest answer", "Seed", "Drafting"
+MODEL, DRAFTER = "Model", "Drafter"
+CHOOSE_MODEL, CHOOSE_DRAFTER = "Choose a model folder…", "Choose a drafter folder…"
+USE_STARTER, NO_DRAFTER = "Use the starter model", "Use no drafter"
+WISHES = (("auto", "Auto"), ("on", "Always on"), ("off", "Off"))
+NEXT_ANSWER = "Changes hold from the next answer on; drafting from the next round."
+APPEARANCES = (("system", "Like the system"), ("light", "Light"), ("dark", "Dark"))
+APPEARANCE, TEXT_SIZE, SEND_KEY = "Appearance", "Text size", "Send with"
+SEND_ENTER, SEND_MODIFIED = "Enter", "{keys}"
+DONE = "Done"
+
+# menus
+MENU_FILE, MENU_EDIT, MENU_VIEW = "&File", "&Edit", "&View"
+MENU_CHAT, MENU_WINDOW, MENU_HELP = "&Chat", "&Window", "&Help"
+CLOSE_WINDOW, QUIT = "Close window", "Quit Slipstream"
+UNDO_EDIT, REDO, CUT, COPY, PASTE, SELECT_ALL = (
+    "Undo", "Redo", "Cut", "Copy", "Paste", "Select all",
+)  # fmt: skip
+FIND_CHAT = "Search all chats"
+SIDEBAR = "Sidebar"
+LARGER, SMALLER, USUAL_SIZE = "Larger text", "Smaller text", "Usual text size"
+DRAFT_HERE = "Draft in this chat"
+REGENERATE, CONTINUE = "Regenerate the last answer", "Continue the last answer"
+UNLOAD = "Unload the model"
+UNLOADED = "The model was unloaded. It is loaded again with the next message."
+MINIMISE, ZOOM, FULL_SCREEN = "Minimise", "Zoom", "Full screen"
+ABOUT = "About Slipstream"
+ABOUT_TEXT = (
+    "Slipstream {version}\nChat with models on your own computer, made faster by guesses that are "
+    "always checked.\nApache License 2.0. Qt is used under the LGPL."
+)
+KEYS = "Keyboard shortcuts"
+
+
+def tr(text: str, **values: object) -> str:
+    """`text` in the person's language, with `values` filled in."""
+    return QCoreApplication.translate("window", text).format(**values)
