@@ -1,0 +1,92 @@
+"""The `slipstream` command: the window, or one of the commands for the terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from app.terminal import INTERRUPTED, USAGE, Terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from engine.engine import Engine
+
+COMMANDS = {
+    "ask": "ask one question; the reply is streamed",
+    "bench": "measure decoding with and without drafting, in turns",
+    "check": "measure whether checking several tokens at once is exact on this machine",
+    "doctor": "say what this machine has, what is missing, and try the engine",
+}
+
+
+def main(
+    arguments: Sequence[str] | None = None, make_engine: Callable[[], Any] | None = None
+) -> int:
+    """Run the command line and return the exit code; without arguments open the window.
+
+    Args:
+        arguments: the words after the command; those of this process if None.
+        make_engine: stands in for the engine of `ask`, for tests.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words:
+        from ui.__main__ import main as open_window  # the one place where app knows the window
+
+        return open_window()
+    terminal = Terminal.standard()
+    try:
+        return _command(words, terminal, make_engine or _engine)
+    except KeyboardInterrupt:
+        terminal.note("slipstream: interrupted.")
+        return INTERRUPTED
+
+
+def _command(words: list[str], terminal: Terminal, make_engine: Callable[[], Any]) -> int:
+    """Run the command named by the first word."""
+    from app import ask, bench_command, check_command, doctor
+    from app.command_line import Parser
+    from app.version import program_version
+
+    if not words[0].startswith("-") and words[0] not in COMMANDS:
+        terminal.note(
+            f"slipstream: there is no command {words[0]!r}; "
+            f"the commands are {', '.join(COMMANDS)}, and none opens the window."
+        )
+        return USAGE
+    parser = Parser(
+        prog="slipstream",
+        description="Chat with models on your own machine. Without a command, opens the window.",
+    )
+    parser.add_argument("--version", action="version", version=f"Slipstream {program_version()}")
+    commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
+    modules = {"ask": ask, "bench": bench_command, "check": check_command, "doctor": doctor}
+    for name, module in modules.items():
+        text = COMMANDS[name]
+        module.add_options(
+            commands.add_parser(
+                name, help=text, description=f"{text.capitalize()}.", allow_abbrev=False
+            )
+        )
+    try:
+        args = parser.parse_args(words)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else USAGE
+    if args.command == "ask":
+        return ask.run(args, terminal, make_engine)
+    run = {"bench": bench_command.run, "check": check_command.run, "doctor": doctor.run}
+    return run[args.command](args, terminal)
+
+
+def _engine() -> Engine:
+    """The engine; importing it takes seconds."""
+    from engine.backend import prepare
+
+    prepare()
+    from engine.engine import Engine
+
+    return Engine()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

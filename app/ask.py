@@ -1,0 +1,209 @@
+"""`slipstream ask`: one question, one reply."""
+
+import argparse
+import contextlib
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Generator
+from typing import Any
+
+from app.command_line import add_model, any_seed, chosen_model, number, whole
+from app.terminal import FAILED, INTERRUPTED, OK, USAGE, Terminal, as_json, failed, sentence
+from app.terminal_strip import Strip, summary
+from engine.controls import Controls
+from engine.errors import EngineError
+from engine.events import (
+    DraftingState,
+    Event,
+    Failed,
+    Finished,
+    Loaded,
+    LoadProgress,
+    PromptProgress,
+    Round,
+    TextDelta,
+)
+from engine.request import Drafting, Request, Sampling, Turn
+
+MakeEngine = Callable[[], Any]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    parser.add_argument("question", help="the question; - reads it from standard input")
+    parser.add_argument("--json", action="store_true", help="print one event per line")
+    add_model(parser)
+    parser.add_argument("--system", default="", help="what the model is told before the question")
+    parser.add_argument("--draft", choices=("auto", "on", "off"), default="auto")
+    parser.add_argument("--copies", choices=("on", "off"), default="on")
+    parser.add_argument("--max-tokens", type=whole(1, 10**6), default=1024, metavar="N")
+    parser.add_argument("--stop", action="append", default=[], metavar="TEXT", help="repeatable")
+    parser.add_argument("--thinking", choices=("on", "off"), help="where the model can think")
+    _add_sampling(parser)
+
+
+def run(args: argparse.Namespace, terminal: Terminal, make_engine: MakeEngine) -> int:
+    """Ask, print, and return the exit code."""
+    question = _question(args.question)
+    if question is None or not question.strip():
+        terminal.note("slipstream ask: the question is empty or not UTF-8 text.")
+        return USAGE
+    controls = Controls()
+    with _interrupts(controls):
+        last: Event | None = None
+        show = _Json(terminal) if args.json else _Text(terminal)
+        try:
+            request = _request(args, question)
+            for event in make_engine().reply(request, controls):
+                last = event
+                show.event(event)
+                controls.stop = controls.stop or terminal.closed
+        except EngineError as error:
+            last = failed(error)
+            show.event(last)
+    if isinstance(last, Finished) and not terminal.closed:
+        return INTERRUPTED if last.reason == "cancelled" else OK
+    return FAILED
+
+
+class _Json:
+    """Every event as a line of JSON."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+
+    def event(self, event: Event) -> None:
+        """Print `event`."""
+        self._terminal.json(as_json(event))
+
+
+class _Text:
+    """The answer on standard output; the strip, thinking and all else on standard error."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._strip = Strip()
+        self._ends_line = True
+
+    def event(self, event: Event) -> None:
+        """Print what a person wants to see of `event`."""
+        match event:
+            case LoadProgress(part, done, total):
+                self._terminal.status(f"Loading the {part}… {_percent(done, total)}")
+            case Loaded(drafting_refused=reason) if reason:
+                self._terminal.note(reason)
+            case PromptProgress(done, total):
+                self._terminal.status(f"Reading {done:,} of {total:,}" if done < total else "")
+            case TextDelta(channel, text):
+                self._text(channel, text)
+            case Round():
+                self._strip.add(event)
+                if not self._terminal.shares_screen:
+                    self._terminal.status(self._strip.line(_columns()))
+            case DraftingState() | Loaded():
+                pass  # the summary says how drafting ended
+            case Finished():
+                self._end(event)
+            case Failed():
+                self._new_line()
+                self._terminal.note(f"slipstream ask: {sentence(event)}")
+
+    def _text(self, channel: str, text: str) -> None:
+        if channel == "thinking":
+            self._terminal.status("Thinking…")
+            return
+        if self._terminal.shares_screen:
+            self._terminal.status("")
+        self._terminal.write(text)
+        self._ends_line = text.endswith("\n") if text else self._ends_line
+
+    def _end(self, finished: Finished) -> None:
+        self._new_line()
+        self._terminal.status("")
+        if self._terminal.shows_status:
+            if self._terminal.shares_screen:
+                self._terminal.note(self._strip.line(_columns()))
+            self._terminal.note(f"{summary(finished)} · seed {finished.seed}")
+
+    def _new_line(self) -> None:
+        if not self._ends_line:
+            self._terminal.line()
+            self._ends_line = True
+
+
+def _add_sampling(parser: argparse.ArgumentParser) -> None:
+    big = 1e6
+    add = parser.add_argument
+    add("--seed", type=whole(0, 2**64 - 1), help="repeats a reply; chosen and told if not given")
+    add("--temperature", type=number(0, 100), default=0.7, help="0 always takes the best token")
+    add("--top-p", type=number(0, 1, open_low=True), default=0.95)
+    add("--top-k", type=whole(0, 2**31 - 1), default=0, help="0 takes all")
+    add("--min-p", type=number(0, 1), default=0.0)
+    add("--repetition-penalty", type=number(0, 100, open_low=True), default=1.0)
+    add("--presence-penalty", type=number(-big, big), default=0.0)
+    add("--frequency-penalty", type=number(-big, big), default=0.0)
+
+
+def _request(args: argparse.Namespace, question: str) -> Request:
+    """What the options ask for.
+
+    Raises:
+        ModelRefused: a model folder is not there.
+    """
+    turns = (Turn("system", args.system),) if args.system else ()
+    return Request(
+        model=chosen_model(args),
+        turns=(*turns, Turn("user", question)),
+        sampling=Sampling(
+            temperature=args.temperature,
+            top_p=args.top_p,
+            top_k=args.top_k,
+            min_p=args.min_p,
+            repetition_penalty=args.repetition_penalty,
+            presence_penalty=args.presence_penalty,
+            frequency_penalty=args.frequency_penalty,
+            seed=any_seed() if args.seed is None else args.seed,
+        ),
+        drafting=Drafting(wish=args.draft, copies=args.copies == "on"),
+        max_tokens=args.max_tokens,
+        stop=tuple(args.stop),
+        thinking=None if args.thinking is None else args.thinking == "on",
+    )
+
+
+def _question(argument: str) -> str | None:
+    """The question, or None when standard input holds none."""
+    if argument != "-":
+        return argument
+    if sys.stdin is None or sys.stdin.closed:  # pyright: ignore[reportUnnecessaryComparison] None without a console
+        return None
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError:
+        return None
+
+
+@contextlib.contextmanager
+def _interrupts(controls: Controls) -> Generator[None]:
+    """Let the first Ctrl+C or request to end stop the reply in order, and the second at once."""
+
+    def stop(number: int, _frame: object) -> None:
+        if controls.stop and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        controls.stop = True
+
+    before = {n: signal.signal(n, stop) for n in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size().columns
+
+
+def _percent(done: int, total: int) -> str:
+    return f"{100 * done // total} %" if total else ""
