@@ -48,7 +48,11 @@ class Fields:
 
     def optional(self, key: str, low: int, high: int) -> int | None:
         """A whole number between `low` and `high`, or null."""
-        return None if self._values.get(key) is None else self.integer(key, low, low, high)
+        if self._values.get(key) is None:
+            return None
+        before = len(self.complaints)
+        value = self.integer(key, low, low, high)
+        return value if len(self.complaints) == before else None
 
     def flag(self, key: str, default: bool) -> bool:
         """True or false."""
@@ -86,7 +90,10 @@ class Fields:
 
     def maybe(self, key: str) -> bool | None:
         """True, false or null."""
-        return None if self._values.get(key) is None else self.flag(key, False)
+        value = self._values.get(key)
+        if value is None or isinstance(value, bool):
+            return value
+        return self._refuse(key, "is not a flag", None)
 
     def _refuse(self, key: str, reason: str, default: D) -> D:
         self.complaints.append(f"{self._full(key)} {reason}.")

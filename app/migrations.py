@@ -27,7 +27,7 @@ def migrate(
     """
     steps = MIGRATIONS if migrations is None else migrations
     version = int(db.execute("PRAGMA user_version").fetchone()[0])
-    if version > len(steps):
+    if not 0 <= version <= len(steps):
         raise ProblemError(_newer(path, version, len(steps)))
     for number, step in enumerate(steps[version:], version + 1):
         if number > 1:

@@ -41,6 +41,7 @@ def rescue(damaged: Path, fresh: Path) -> Rescued:
             with suppress(FileNotFoundError):
                 copyfile(f"{damaged}{ending}", f"{copy}{ending}")
         with suppress(sqlite3.DatabaseError):
+            db.execute("PRAGMA writable_schema = ON")  # else a file that was cut is refused whole
             db.execute("ATTACH ? AS old", (str(copy),))
             for table, columns in _COLUMNS.items():
                 for id_ in _ids(db, table):

@@ -2,9 +2,15 @@
 
 import re
 import sqlite3
+from contextlib import suppress
 
 _WORD = re.compile(r"\w+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+
+
+def create(db: sqlite3.Connection) -> None:
+    """Make an empty index."""
+    db.execute("CREATE VIRTUAL TABLE search USING fts5(text, tokenize = 'unicode61')")
 
 
 def put(db: sqlite3.Connection, message: int, text: str) -> None:
@@ -14,23 +20,39 @@ def put(db: sqlite3.Connection, message: int, text: str) -> None:
 
 
 def forget_deleted(db: sqlite3.Connection) -> None:
-    """Drop the words of conversations that are marked as deleted."""
-    db.execute(
+    """Drop the words of conversations that are marked as deleted, from the file as well."""
+    gone = db.execute(
         "DELETE FROM search WHERE rowid IN (SELECT message.id FROM message"
         " JOIN conversation ON conversation.id = message.conversation WHERE deleted IS NOT NULL)"
     )
+    if gone.rowcount:
+        db.execute("INSERT INTO search(search) VALUES ('optimize')")  # words stay until merged
 
 
-def rebuild(db: sqlite3.Connection) -> bool:
-    """Make the index anew from the messages; False when the file does not let us."""
+def is_sound(db: sqlite3.Connection) -> bool:
+    """Whether the index is whole."""
     try:
-        db.execute("DROP TABLE IF EXISTS search")
-        db.execute("CREATE VIRTUAL TABLE search USING fts5(text, tokenize = 'unicode61')")
-        for id_, text in db.execute("SELECT id, text FROM message").fetchall():
-            put(db, id_, bytes(text).decode(errors="replace"))
+        db.execute("INSERT INTO search(search) VALUES ('integrity-check')")
     except sqlite3.DatabaseError:
         return False
     return True
+
+
+def rebuild(db: sqlite3.Connection) -> None:
+    """Make the index anew from the messages, as far as the file lets us.
+
+    A broken index cannot be dropped in the usual way: its entry in the schema goes first, then the
+    tables in which it keeps its data.
+    """
+    with suppress(sqlite3.DatabaseError):
+        db.execute("PRAGMA writable_schema = ON")
+        db.execute("DELETE FROM sqlite_master WHERE name = 'search'")
+        db.execute("PRAGMA writable_schema = RESET")
+        for part in ("data", "idx", "content", "docsize", "config"):
+            db.execute(f"DROP TABLE IF EXISTS search_{part}")
+        create(db)
+        for id_, text in db.execute("SELECT id, text FROM message").fetchall():
+            put(db, id_, bytes(text).decode(errors="replace"))
 
 
 def conversations(db: sqlite3.Connection, words: str) -> set[int] | None:
