@@ -36,7 +36,7 @@ class SlidingCache:
         return sum(array.nbytes for array in self.state)
 
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
-        """Append rows (batch, heads, n, dim); return what they may attend to, themselves included."""
+        """Append rows (batch, heads, n, dim); return what they may attend to."""
         n = keys.shape[2]
         old_keys, old_values = self._make_room(keys, values)
         at = self.offset - self._first

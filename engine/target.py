@@ -6,7 +6,7 @@ from typing import Any
 
 import mlx.core as mx
 import mlx.nn as nn
-from mlx_lm.models.base import create_attention_mask
+from mlx_lm.models.base import create_attention_mask  # pyright: ignore[reportUnknownVariableType] untyped there
 from mlx_lm.models.cache import KVCache, RotatingKVCache, make_prompt_cache
 
 from engine.cache import Cache
@@ -49,7 +49,8 @@ class Target:
         self.tapped = tuple(tapped)
         self.plain_only_reason = ""
         self._layered = self.family in _DENSE
-        if self._layered and not self._proves_itself():
+        self._dtype = mx.float32
+        if not self._proves_itself():
             self._layered = False
         layers = self._layer_caches()
         if not all(isinstance(layer, KVCache | SlidingCache) for layer in layers):
@@ -62,6 +63,11 @@ class Target:
     def vocab_size(self) -> int:
         """How many token ids the head scores."""
         return int(self.config["vocab_size"])
+
+    @property
+    def dtype(self) -> mx.Dtype:
+        """The type of the logits."""
+        return self._dtype
 
     @property
     def context_limit(self) -> int:
@@ -125,8 +131,11 @@ class Target:
     def _proves_itself(self) -> bool:
         """Whether the pass by layers gives the very logits of the model's own call."""
         ids = mx.array([[i % self.vocab_size for i in _PROOF_IDS]])
-        stream, _ = self._through_layers(ids, self._layer_caches())
         own = self.model(ids, cache=self._layer_caches())
+        self._dtype = own.dtype
+        if not self._layered:
+            return False
+        stream, _ = self._through_layers(ids, self._layer_caches())
         return bool(mx.array_equal(self._head(stream), own, equal_nan=True))
 
 

@@ -1,0 +1,221 @@
+"""The engine: loads a model, writes replies, keeps caches between turns.
+
+Synchronous and single-threaded: everything here runs on the thread that made the `Engine`.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import mlx.core as mx
+
+from engine.controls import Controls
+from engine.detokenizer import TextStream
+from engine.errors import EngineError, RequestRefused
+from engine.events import Event, Failed, Finished, Loaded, LoadProgress, PromptProgress
+from engine.guard import COPY_LIMIT, Guard
+from engine.loading import load_target
+from engine.request import ModelChoice, Request
+from engine.session import Session
+from engine.sessions import Kept, Sessions
+from engine.target import Target
+from engine.tokenizer import Prompt, Tokenizer
+from engine.writing import Means, Writing
+
+_CHUNK = {"cpu": 512, "gpu": 2048}  # prompt rows a pass
+_BUDGET = 2 << 30  # bytes of caches kept between turns
+# Without a measured gate: some twenty times the difference seen between one row and many in
+# float32 with OpenBLAS (5e-5), and four units in the last place of a logit near 32 elsewhere.
+_MARGIN = {mx.float32: 1e-3, mx.float16: 0.125, mx.bfloat16: 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes that MLX holds: in use, cached for reuse, and the most so far."""
+
+    active: int
+    cache: int
+    peak: int
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A loaded model and what belongs to it."""
+
+    choice: ModelChoice
+    target: Target
+    tokenizer: Tokenizer
+    sessions: Sessions
+    report: Loaded
+    identity: str
+
+
+class Engine:
+    """Owns the loaded model and the caches of its conversations."""
+
+    def __init__(self) -> None:
+        self._model: Model | None = None
+
+    @property
+    def loaded(self) -> ModelChoice | None:
+        """The folders of the loaded model."""
+        return None if self._model is None else self._model.choice
+
+    @property
+    def model(self) -> Model | None:
+        """The loaded model, for measurements."""
+        return self._model
+
+    def load(self, choice: ModelChoice, controls: Controls) -> Iterator[Event]:
+        """Load a model; the one before stays until the new one is ready.
+
+        The last event is `Loaded`, or `Failed` with the reason.
+        """
+        try:
+            yield from self._load(choice, controls)
+        except EngineError as error:
+            yield _failed(error)
+
+    def reply(self, request: Request, controls: Controls) -> Iterator[Event]:
+        """Write one reply, loading its model first when another one or none is loaded.
+
+        The last event is `Finished` or `Failed`.
+        """
+        try:
+            yield from self._reply(request, controls)
+        except EngineError as error:
+            yield _failed(error)
+
+    def unload(self) -> None:
+        """Let go of the model and every cache; collect cycles, then call `clear`."""
+        self._model = None
+        mx.clear_cache()
+
+    def clear(self) -> None:
+        """Give MLX's spare memory back to the system."""
+        mx.clear_cache()
+
+    def forget(self, conversation: str) -> None:
+        """Drop the caches of one conversation."""
+        if self._model is not None:
+            self._model.sessions.forget(conversation)
+
+    def memory(self) -> Memory:
+        """What MLX holds now."""
+        return Memory(mx.get_active_memory(), mx.get_cache_memory(), mx.get_peak_memory())
+
+    def _load(self, choice: ModelChoice, controls: Controls) -> Iterator[Event]:
+        steps: list[LoadProgress] = []
+        yield LoadProgress("target", 0, 1)
+        loaded = load_target(
+            choice.target, lambda done, total: steps.append(LoadProgress("target", done, total))
+        )
+        yield from steps[-1:]
+        tokenizer = Tokenizer.open(choice.target, loaded.config)
+        target = Target(loaded.model, loaded.config)
+        report = Loaded(
+            choice.target.name, None, loaded.bytes, 0, target.context_limit,
+            target.plain_only_reason,
+        )  # fmt: skip
+        self._model = Model(choice, target, tokenizer, Sessions(_BUDGET), report, loaded.identity)
+        mx.clear_cache()
+        yield report
+
+    def _reply(self, request: Request, controls: Controls) -> Iterator[Event]:
+        started = time.perf_counter()
+        if self._model is None or self._model.choice != request.model:
+            yield from self._load(request.model, controls)
+        model = self._model
+        assert model is not None
+        prompt = model.tokenizer.prompt(
+            request.turns, continue_last=request.continue_last, thinking=request.thinking
+        )
+        _check_room(len(prompt.ids), model.target.context_limit)
+        always = request.drafting.wish == "on"
+        kept = model.sessions.take(request.conversation)
+        if kept is None:
+            kept = Kept(Session(model.target), Guard(model.sessions.times))
+        kept.guard.always = always
+        yield from self._write(request, controls, kept, prompt, started)
+
+    def _write(
+        self, request: Request, controls: Controls, kept: Kept, prompt: Prompt, started: float
+    ) -> Iterator[Event]:
+        model = self._model
+        assert model is not None
+        session = kept.session
+        reused = session.resume(prompt.ids)
+        kept.copies.forget(reused)
+        chunks: list[int] = []
+        chunk = _CHUNK["cpu" if mx.default_device() == mx.Device(mx.cpu) else "gpu"]
+        total = len(prompt.ids)
+        yield PromptProgress(reused, total, reused)
+        while len(session.tokens) < total - 1:
+            if controls.stop:
+                model.sessions.put(request.conversation, kept)
+                yield _nothing_written(prompt, request, model.target.context_limit, started)
+                return
+            ids = prompt.ids[len(session.tokens) : min(len(session.tokens) + chunk, total - 1)]
+            session.feed(ids)
+            chunks.append(len(ids))
+            yield PromptProgress(len(session.tokens), total, reused)
+        session.begin(prompt.ids[-1], request.sampling)
+        read = time.perf_counter()
+        drafts = not model.target.plain_only_reason
+        stream = TextStream(
+            model.tokenizer,
+            request.stop,
+            opens_thinking=prompt.opens_thinking,
+            prefix_ids=prompt.ids[-8:] if request.continue_last else (),
+        )
+        means = Means(
+            session,
+            stream,
+            kept.guard,
+            kept.copies,
+            None,
+            model.tokenizer.end_ids,
+            model.target.context_limit,
+            _margin(request, model),
+            COPY_LIMIT + 1 if drafts else 1,
+        )
+        for event in Writing(request, controls, means, started).events():
+            if isinstance(event, Finished):
+                kept.copies.forget(len(session.tokens))
+                model.sessions.put(request.conversation, kept)
+                yield replace(
+                    event, reused=reused, prompt_s=read - started, replay=(reused, *chunks)
+                )
+            else:
+                yield event
+
+
+def _margin(request: Request, model: Model) -> Callable[[int], float]:
+    """How close a row's two best scores may be, by width of the pass."""
+    if request.drafting.exactness == "fast":
+        return lambda width: 0.0
+    dtype = model.target.dtype
+    return lambda width: _MARGIN.get(dtype, 1.0)
+
+
+def _check_room(prompt: int, limit: int) -> None:
+    if prompt >= limit:
+        raise RequestRefused(
+            "context_full",
+            f"This conversation is longer than the model can read: {prompt:,} of {limit:,} tokens.",
+            safe="Nothing of it is lost.",
+            action="Start a new conversation, or shorten this one.",
+        )
+
+
+def _nothing_written(prompt: Prompt, request: Request, limit: int, started: float) -> Finished:
+    return Finished(
+        "cancelled", prompt.ids, (), "", 0, 0, 0, None,
+        "off" if request.drafting.wish == "off" else "on",
+        wall_s=time.perf_counter() - started, seed=request.sampling.seed,
+        context_used=len(prompt.ids), context_limit=limit,
+    )  # fmt: skip
+
+
+def _failed(error: EngineError) -> Failed:
+    return Failed(error.code, error.message, error.safe, error.action)

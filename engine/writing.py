@@ -1,0 +1,246 @@
+"""The one decoding loop: rounds until the reply ends.
+
+Plain decoding is a round without drafts. A copy of enough tokens wins a round, otherwise the
+drafter, otherwise plain. What a round commits is cut at the first end token, stop string or budget
+before anybody sees it.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Set
+from dataclasses import dataclass, replace
+
+import mlx.core as mx
+
+from engine.controls import Controls
+from engine.detokenizer import TextStream
+from engine.events import DraftingState, DraftState, Event, Finished, FinishReason, Round
+from engine.guard import Guard, Source
+from engine.proposers import Context, Drafter, Proposal
+from engine.proposers.copy import PromptCopy
+from engine.request import Request
+from engine.session import Session, Step
+from engine.tally import Tally
+
+COPY_AT = 4  # matching tokens from which a copy wins a round
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a reply is written with.
+
+    Attributes:
+        margin: the gap below which a row of a pass of that width is not trusted.
+        widest: rows a verify pass may have, the pending one included.
+    """
+
+    session: Session
+    stream: TextStream
+    guard: Guard
+    copies: PromptCopy
+    drafter: Drafter | None
+    end_ids: Set[int]
+    context_limit: int
+    margin: Callable[[int], float]
+    widest: int
+
+
+class Writing:
+    """One reply on its way."""
+
+    def __init__(self, request: Request, controls: Controls, means: Means, started: float) -> None:
+        self._request, self._controls, self._means = request, controls, means
+        self._tally = Tally(started=started)
+        self._prompt = tuple(means.session.tokens)
+        self._ids: list[int] = []
+        self._state: DraftState = "on"
+        self._drafter_failed = False
+        self._timed: set[str] = set()  # modes whose first round is over
+        self._last = started
+        self._match = 0
+
+    def events(self) -> Iterator[Event]:
+        """Write to the end; the last event is `Finished`, and the session is left settled.
+
+        Raises:
+            BadNumbers: the target produced a NaN or an infinity.
+        """
+        self._last = time.perf_counter()
+        reason: FinishReason | None = None
+        while reason is None:
+            yield from self._switched()
+            if self._controls.stop:
+                reason = "cancelled"
+            elif self._room() < 1:
+                reason = "context"
+            elif self._left() < 1:
+                reason = "length"
+            else:
+                reason = yield from self._round()
+        yield from self._means.stream.finish()
+        self._means.session.settle()
+        yield self._finished(reason)
+
+    def _round(self) -> Iterator[Event]:
+        """One round; returns the reason if it ended the reply."""
+        session = self._means.session
+        begun = time.perf_counter()
+        proposal = self._propose()
+        if proposal is None:
+            step = session.plain(pipeline=self._may_pipeline())
+        else:
+            drafted = time.perf_counter() - begun
+            step = session.drafted(proposal, drafted, self._means.margin(1 + proposal.ids.shape[0]))
+        if self._means.drafter is not None:
+            self._means.drafter.observe(step.fed, step.taps)
+        kept, reason = self._cut(step)
+        pushed = self._means.stream.push(step.committed[:kept])
+        if pushed.stopped:
+            kept, reason = pushed.used, "stop"
+        self._ids += step.committed[:kept]
+        if reason is not None:
+            ended = reason == "stop" and not pushed.stopped
+            session.rewind(len(self._prompt) + len(self._ids) + ended)
+        round_ = self._as_round(step, kept)
+        self._learn(round_, step)
+        yield round_
+        yield from pushed.deltas
+        if not step.sound:
+            self._drafter_failed = True
+        return reason
+
+    def _cut(self, step: Step) -> tuple[int, FinishReason | None]:
+        """How many committed tokens belong to the reply, and whether they end it."""
+        for i, token in enumerate(step.committed):
+            if token in self._means.end_ids:
+                return i, "stop"
+        return len(step.committed), None
+
+    def _propose(self) -> Proposal | None:
+        """The guesses of this round, None for a plain one."""
+        self._match = 0
+        means, session = self._means, self._means.session
+        cap = min(self._left(), self._room(), means.widest) - 1
+        if not self._drafts() or session.is_ahead or cap < 1:
+            return None
+        if self._request.drafting.copies:
+            means.copies.follow(session.tokens)
+            match = means.copies.match()
+            self._match = match.length if match else 0
+            if match is not None and match.length >= COPY_AT:
+                depth = means.guard.copy_depth(match.length, cap)
+                if depth:
+                    ids = means.copies.continuation(match, depth)
+                    return Proposal("copy", mx.array(ids, dtype=mx.uint32))
+        if means.drafter is None or self._drafter_failed:
+            return None
+        depth = means.guard.drafter_depth(min(cap, self._request.drafting.max_drafts))
+        if not depth:
+            return None
+        context = Context(session.tokens, len(self._ids), self._request.sampling)
+        return means.drafter.propose(context, depth)
+
+    def _may_pipeline(self) -> bool:
+        """Whether the round after this plain one is plain whatever this one draws."""
+        if self._request.sampling.has_penalties or min(self._left(), self._room()) < 2:
+            return False
+        if not self._drafts():
+            return True
+        guard, drafter = self._means.guard, self._means.drafter is not None
+        if not guard.plain_ahead(drafter=drafter and not self._drafter_failed):
+            return False
+        if not self._request.drafting.copies or guard.paused("copy"):
+            return True
+        # A match grows by at most one token a token.
+        self._means.copies.follow(self._means.session.tokens)
+        match = self._means.copies.match()
+        return match is None or match.length + 1 < COPY_AT
+
+    def _learn(self, round_: Round, step: Step) -> None:
+        """Tell guard and tally what the round took and brought."""
+        now = time.perf_counter()
+        seconds: float | None = now - self._last
+        self._last = now
+        if not self._ids or self._tally.first_at == 0.0:
+            self._tally.first_at = now
+            self._tally.first_token_s = now - self._tally.started
+            seconds = None
+        if round_.mode not in self._timed:
+            self._timed.add(round_.mode)
+            seconds = None
+        self._tally.saw(round_, seconds)
+        guard = self._means.guard
+        if round_.mode == "plain":
+            guard.saw_plain()
+            if seconds is not None:
+                guard.times.saw("copy", 0, seconds)
+            return
+        source: Source = round_.mode
+        drafts = step.width - 1
+        guard.saw(source, drafts, step.accepted, self._match)
+        if seconds is not None:
+            guard.times.saw(source, drafts, seconds)
+
+    def _switched(self) -> Iterator[DraftingState]:
+        """Report a change of the drafting state since the last round."""
+        guard = self._means.guard
+        source: Source = "copy" if self._means.drafter is None else "drafter"
+        if not self._drafts():
+            by = "The drafting switch of this conversation is off."
+            state = DraftingState("off", by)
+        elif self._drafter_failed and not self._request.drafting.copies:
+            state = DraftingState("off", "The drafter failed; the answer goes on without it.")
+        elif guard.paused(source):
+            depth, plain = 1, guard.times.plain
+            state = DraftingState(
+                "paused",
+                "Guessing is slower than plain decoding on this text.",
+                guard.rate(source, depth),
+                None if plain is None else 1.0 / plain,
+                guard.next_probe(source),
+            )
+        else:
+            state = DraftingState("on", "")
+        if state.state != self._state:
+            self._state = state.state
+            yield state
+
+    def _drafts(self) -> bool:
+        if self._controls.drafting is None:
+            return self._request.drafting.wish != "off"
+        return self._controls.drafting
+
+    def _left(self) -> int:
+        return self._request.max_tokens - len(self._ids)
+
+    def _room(self) -> int:
+        """Tokens that still fit into the context, one of them always drawn past the last row."""
+        return self._means.context_limit - len(self._means.session.tokens)
+
+    def _as_round(self, step: Step, kept: int) -> Round:
+        return Round(
+            self._tally.rounds,
+            step.mode,
+            step.proposed,
+            min(step.accepted, kept),
+            step.committed[:kept],
+            step.rejected_id,
+            None if step.rejected_id is None else step.committed[step.accepted],
+            step.gap,
+            1000 * step.draft_s,
+            1000 * step.verify_s,
+            step.width,
+            step.recheck,
+        )
+
+    def _finished(self, reason: FinishReason) -> Finished:
+        stream = self._means.stream
+        ids = (self._prompt, tuple(self._ids))
+        summary = self._tally.finished(
+            reason, ids, (stream.answer, stream.thinking), self._state, time.perf_counter()
+        )
+        return replace(
+            summary,
+            seed=self._request.sampling.seed,
+            context_used=len(self._prompt) + len(self._ids),
+            context_limit=self._means.context_limit,
+        )
