@@ -87,12 +87,12 @@ SYSTEM_PROMPT, TEMPERATURE, TOP_P = "System prompt", "Temperature", "Top-p"
 MAX_TOKENS, SEED, DRAFTING = "Longest answer", "Seed", "Drafting"
 MODEL, DRAFTER = "Model", "Drafter"
 CHOOSE_MODEL, CHOOSE_DRAFTER = "Choose a model folder…", "Choose a drafter folder…"
-USE_STARTER, NO_DRAFTER = "Use the starter model", "Use no drafter"
+CHOOSE, NO_DRAFTER = "Choose…", "None: copies from the chat only"
 WISHES = (("auto", "Auto"), ("on", "Always on"), ("off", "Off"))
 NEXT_ANSWER = "Changes hold from the next answer on; drafting from the next round."
 APPEARANCES = (("system", "Like the system"), ("light", "Light"), ("dark", "Dark"))
 APPEARANCE, TEXT_SIZE, SEND_KEY = "Appearance", "Text size", "Send with"
-SEND_ENTER, SEND_MODIFIED = "Enter", "{keys}"
+
 DONE = "Done"
 
 # menus
@@ -108,6 +108,7 @@ LARGER, SMALLER, USUAL_SIZE = "Larger text", "Smaller text", "Usual text size"
 DRAFT_HERE = "Draft in this chat"
 REGENERATE, CONTINUE = "Regenerate the last answer", "Continue the last answer"
 UNLOAD = "Unload the model"
+LOADED = "{model} is loaded."
 UNLOADED = "The model was unloaded. It is loaded again with the next message."
 MINIMISE, ZOOM, FULL_SCREEN = "Minimise", "Zoom", "Full screen"
 ABOUT = "About Slipstream"

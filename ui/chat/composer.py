@@ -53,6 +53,11 @@ class Composer(QWidget):
         self._restyle()
         self._update_button()
 
+    def set_send_key(self, *, enter_sends: bool) -> None:
+        """Enter sends and Shift+Enter is a newline, or Ctrl+Enter sends and Enter is a newline."""
+        self.box.enter_sends = enter_sends
+        self._update_button()
+
     @property
     def text(self) -> str:
         """What is written in the box."""

@@ -56,10 +56,12 @@ class DraftSwitch(QWidget):
     """Shows `DraftingNow` and says when a person wants it otherwise.
 
     Signals:
-        switched: carries whether drafting is wanted.
+        switched: a person wants it otherwise; carries whether drafting is wanted.
+        shown: carries the same of what is shown now.
     """
 
     switched = Signal(bool)
+    shown = Signal(bool)
 
     def __init__(self, themes: Themes) -> None:
         super().__init__()
@@ -86,6 +88,7 @@ class DraftSwitch(QWidget):
         self.toggle.setChecked(now.on)
         self.toggle.update()
         self._line = now.line
+        self.shown.emit(now.on)
         self.toggle.setAccessibleName(tr(wording.DRAFT_NAME))
         self.toggle.setAccessibleDescription(self._line)
         self.toggle.setToolTip(f"{self._line}  {shortcut_text(SHORTCUT)}")

@@ -43,6 +43,12 @@ class DraftingNow:
         drafting = replace(self.settings.drafting, wish=kept if on else "off")
         return replace(self, settings=replace(self.settings, drafting=drafting), state=None)
 
+    def with_settings(self, settings: Settings) -> "DraftingNow":
+        """What is known when other settings are chosen; another drafter was not refused yet."""
+        same = (settings.target, settings.drafter) == (self.settings.target, self.settings.drafter)
+        state = self.state if settings.drafting.wish == self.settings.drafting.wish else None
+        return replace(self, settings=settings, state=state, refused=self.refused if same else "")
+
     @property
     def on(self) -> bool:
         """Whether drafting is wanted here."""

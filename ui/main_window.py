@@ -1,0 +1,215 @@
+"""The window: sidebar, title, problems, chat and menus."""
+
+import asyncio
+from dataclasses import replace
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import QApplication, QMainWindow, QMessageBox, QVBoxLayout, QWidget
+
+from app.problem import Problem
+from app.program import Program
+from app.version import program_version
+from engine.events import Event, Failed, Loaded
+from ui import icons, placement, wording
+from ui.chat.settings_sheet import ChatSettingsSheet
+from ui.chat.view import ChatView
+from ui.conversations import Conversations
+from ui.menus import Menus
+from ui.panes import Panes
+from ui.preferences import Preferences
+from ui.problem_bar import ProblemBar
+from ui.sidebar import Sidebar
+from ui.tasks import Tasks
+from ui.theme import Themes
+from ui.title_bar import TitleBar
+from ui.wording import tr
+
+LOAD_IT, CONTINUE, SETTINGS, CHOOSE = "Load it", "Continue", "Open Settings", "Choose another"
+DOABLE = frozenset({LOAD_IT, CONTINUE, SETTINGS, CHOOSE, wording.UNDO})
+
+
+class MainWindow(QMainWindow):
+    """Shows the program. Closing it only asks: the root then ends everything in order."""
+
+    def __init__(self, program: Program, tasks: Tasks, themes: Themes) -> None:
+        super().__init__()
+        self._program, self._tasks, self._themes = program, tasks, themes
+        self.close_asked = asyncio.Event()
+        settings = program.settings
+        self.sidebar = Sidebar(themes)
+        self.title_bar = TitleBar(themes)
+        self.problem_bar = ProblemBar(themes, DOABLE)
+        self.view = ChatView(program.chat, tasks, themes, settings.current.defaults)
+        self.panes = Panes(self.sidebar, self._column())
+        self.setCentralWidget(self.panes)
+        self.menus = Menus(self)
+        self.preferences = Preferences(
+            settings, themes, self.view.composer, self.menus, self.problem_bar, self
+        )
+        self.conversations = Conversations(
+            program.chat, settings, tasks, self.sidebar, self.view, self.problem_bar
+        )
+        self._connect()
+        self._restyle()
+        self._opened()
+        state = settings.current.window
+        placement.restore(self, state)
+        self.panes.want_sidebar(state.sidebar > 0)
+        for problem in program.problems:
+            self.problem_bar.show_problem(problem)
+        tasks.start(self.conversations.begin(state.conversation))
+
+    def report(self, error: BaseException) -> None:
+        """Say what a task of this window could not do."""
+        self.problem_bar.show_problem(Problem.from_exception(error))
+
+    def keep_place(self) -> None:
+        """Remember where the window is and what it shows."""
+        sidebar = self.sidebar.width() if self.panes.is_sidebar_wanted else 0
+        place = replace(placement.of(self), sidebar=sidebar, conversation=self.view.here)
+        self.preferences.keep_window(place)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Qt's hook: ask to be closed."""
+        event.ignore()
+        self.close_asked.set()
+
+    def _column(self) -> QWidget:
+        content = QWidget()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.title_bar)
+        column.addWidget(self.problem_bar)
+        column.addWidget(self.view, 1)
+        return content
+
+    def _connect(self) -> None:
+        view, menus, conversations = self.view, self.menus, self.conversations
+        for action, slot in (
+            (menus.new_chat, conversations.new),
+            (menus.find_chat, self._find_chat),
+            (menus.close_window, self.close),
+            (menus.quit_, self.close),
+            (menus.sidebar, self.panes.toggle_sidebar),
+            (menus.stop, view.stop),
+            (menus.regenerate, view.regenerate_last),
+            (menus.continue_, view.continue_last),
+            (menus.draft, view.toggle_drafting),
+            (menus.chat_settings, self._open_chat_settings),
+            (menus.unload, self._unload),
+            (menus.rename, self._rename_here),
+            (menus.pin, conversations.pin_here),
+            (menus.delete, conversations.delete_here),
+            (menus.full_screen, self._toggle_full_screen),
+            (menus.about, self._show_about),
+        ):
+            action.triggered.connect(slot)
+        self.sidebar.settings_asked.connect(self.preferences.open_sheet)
+        self.sidebar.hide_asked.connect(self.panes.toggle_sidebar)
+        self.title_bar.sidebar_asked.connect(self.panes.toggle_sidebar)
+        self.title_bar.new_asked.connect(conversations.new)
+        self.panes.sidebar_shown.connect(self._sidebar_shown)
+        self.problem_bar.acted.connect(self._act)
+        view.problem_action_asked.connect(self._act_here)
+        view.settings_asked.connect(self._open_chat_settings)
+        view.opened.connect(self._opened)
+        view.conversations_changed.connect(self._opened)
+        view.drafting_shown.connect(menus.draft.setChecked)
+        view.replies.changed.connect(self._show_state)
+        view.replies.ended.connect(self._ended)
+        self._themes.changed.connect(self._restyle)
+
+    def _opened(self) -> None:
+        view = self.view
+        title = view.conversation.title if view.conversation else ""
+        drafter = view.settings.drafter
+        pair = view.model_name
+        if drafter is not None:
+            pair = tr(wording.PAIR, target=pair, drafter=drafter.name)
+        self.title_bar.show_title(title or tr(wording.NO_CHAT_TITLE), pair)
+        self.setWindowTitle(f"{title} - {wording.PRODUCT}" if title else wording.PRODUCT)
+        is_pinned = view.conversation is not None and view.conversation.pinned
+        self.menus.show_open(view.here is not None, is_pinned)
+        self.panes.close_over()
+        self._show_state()
+
+    def _show_state(self) -> None:
+        self.menus.show_answering(self.view.is_answering, self.view.here is not None)
+
+    def _ended(self, _reply: object) -> None:
+        self._opened()
+        if not self.isActiveWindow():
+            QApplication.alert(self)
+
+    def _sidebar_shown(self, is_visible: bool) -> None:
+        self.menus.sidebar.setChecked(is_visible)
+        self.title_bar.show_sidebar(is_visible and not self.panes.is_narrow)
+
+    def _find_chat(self) -> None:
+        if not self.panes.is_sidebar_visible:
+            self.panes.toggle_sidebar()
+        self.sidebar.search.setFocus()
+        self.sidebar.search.selectAll()
+
+    def _rename_here(self) -> None:
+        if not self.panes.is_sidebar_visible:
+            self.panes.toggle_sidebar()
+        self.conversations.rename_here()
+
+    def _open_chat_settings(self) -> None:
+        sheet = ChatSettingsSheet(self._themes, self.view.settings, self)
+        sheet.chosen.connect(self.view.set_settings)
+        sheet.open()
+
+    def _unload(self) -> None:
+        self._tasks.start(self._unload_model())
+
+    async def _unload_model(self) -> None:
+        await self._program.chat.unload()
+        self.problem_bar.show_notice(tr(wording.UNLOADED))
+
+    async def _load(self, conversation: int) -> None:
+        await self._program.chat.load(conversation, self._show_load)
+
+    async def _show_load(self, events: list[Event]) -> None:
+        for event in events:
+            if isinstance(event, Failed):
+                problem = Problem("", event.message, event.safe, event.action, event.code)
+                self.problem_bar.show_problem(problem)
+            elif isinstance(event, Loaded):
+                self.problem_bar.show_notice(tr(wording.LOADED, model=event.target))
+
+    def _act(self, action: str, about: int) -> None:
+        if action == wording.UNDO:
+            self.conversations.restore(about)
+        else:
+            self._act_here(action)
+
+    def _act_here(self, action: str) -> None:
+        if action == CONTINUE:
+            self.view.continue_last()
+        elif action == SETTINGS:
+            self.preferences.open_sheet()
+        elif action == LOAD_IT:
+            self._tasks.start(self._load(self.view.here or 0))
+        else:
+            self._open_chat_settings()
+
+    def _toggle_full_screen(self) -> None:
+        if self.isFullScreen():
+            self.showNormal()
+        else:
+            self.showFullScreen()
+
+    def _show_about(self) -> None:
+        box = QMessageBox(self)
+        box.setWindowTitle(tr(wording.ABOUT))
+        box.setText(tr(wording.ABOUT_TEXT, version=program_version()))
+        box.setIconPixmap(icons.icon("app", self._themes.current.text).pixmap(64, 64))
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.open()
+
+    def _restyle(self) -> None:
+        self.setPalette(self._themes.current.palette())
