@@ -27,7 +27,7 @@ def main(
 
     Args:
         arguments: the words after the command; those of this process if None.
-        make_engine: stands in for the engine of `ask`, for tests.
+        make_engine: what makes the engine; tests give a scripted one.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words:
@@ -72,10 +72,15 @@ def _command(words: list[str], terminal: Terminal, make_engine: Callable[[], Any
         args = parser.parse_args(words)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else USAGE
-    if args.command == "ask":
-        return ask.run(args, terminal, make_engine)
-    run = {"bench": bench_command.run, "check": check_command.run, "doctor": doctor.run}
-    return run[args.command](args, terminal)
+    match args.command:
+        case "ask":
+            return ask.run(args, terminal, make_engine)
+        case "bench":
+            return bench_command.run(args, terminal, make_engine)
+        case "check":
+            return check_command.run(args, terminal)
+        case _:
+            return doctor.run(args, terminal, make_engine)
 
 
 def _engine() -> Engine:

@@ -1,21 +1,19 @@
 """`slipstream bench`: how fast this machine writes, with and without drafting."""
 
 import argparse
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from app.command_line import add_model, chosen_model, whole
 from app.terminal import FAILED, OK, Terminal, failed, sentence
+from engine import bench
 from engine.backend import prepare
+from engine.bench_panels import PANELS
+from engine.bench_turns import second_turn
 from engine.errors import EngineError
 from engine.request import ModelChoice
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from engine.bench import PanelResult
-
-PANEL_NAMES = ("copy", "copy-heavy", "code-twice", "prose")
 _WIN = 1.05  # drafting wins where it is this much faster
 
 
@@ -24,7 +22,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     add = parser.add_argument
     add("--json", action="store_true", help="print the figures as JSON")
-    add("--panel", action="append", choices=PANEL_NAMES, help="measure only this; repeatable")
+    add(
+        "--panel",
+        action="append",
+        choices=[panel.name for panel in PANELS],
+        help="measure only this; repeatable",
+    )
     add("--repeats", type=whole(1, 1000), default=3, metavar="N")
     add("--max-tokens", type=whole(2, 10**5), default=128, metavar="N", help="of each reply")
     add("--draft", choices=("auto", "on"), default="auto")
@@ -34,10 +37,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--widths", action="store_true", help="what a pass of W rows costs, and the exactness gate")
 
 
-def run(args: argparse.Namespace, terminal: Terminal) -> int:
+def run(args: argparse.Namespace, terminal: Terminal, make_engine: Callable[[], Any]) -> int:
     """Measure, print, and return the exit code; tokens that differ are a failure."""
     try:
-        report = _measure(args, chosen_model(args), terminal)
+        report = _measure(args, chosen_model(args), terminal, make_engine)
     except EngineError as error:
         event = failed(error)
         if args.json:
@@ -52,17 +55,17 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     return OK if report["same_tokens"] and not terminal.closed else FAILED
 
 
-def _measure(args: argparse.Namespace, model: ModelChoice, terminal: Terminal) -> dict[str, Any]:
+def _measure(
+    args: argparse.Namespace,
+    model: ModelChoice,
+    terminal: Terminal,
+    make_engine: Callable[[], Any],
+) -> dict[str, Any]:
     backend = prepare()
-    from engine import bench  # these bring MLX
-    from engine.bench_panels import PANELS
-    from engine.bench_turns import second_turn
-    from engine.engine import Engine
-
-    engine = Engine()
     terminal.status("Loading…")
+    engine = make_engine()
     bench.warm_up(engine, model)
-    results: list[PanelResult] = []
+    results: list[bench.PanelResult] = []
     for panel in PANELS:
         if args.panel and panel.name not in args.panel:
             continue
@@ -83,27 +86,24 @@ def _measure(args: argparse.Namespace, model: ModelChoice, terminal: Terminal) -
     if args.all or args.second_turn:
         terminal.status("Measuring a second turn…")
         report["second_turn"] = asdict(second_turn(engine, model, args.repeats))
-    engine.unload()
     if args.all or args.plain_against_mlx_lm:
-        from engine.bench_plain import against_mlx_lm
+        from engine.bench_plain import against_mlx_lm  # brings MLX
 
         terminal.status("Measuring mlx-lm's own loop…")
         report["plain_against_mlx_lm"] = asdict(
-            against_mlx_lm(model, repeats=args.repeats, max_tokens=args.max_tokens)
+            against_mlx_lm(engine, model, repeats=args.repeats, max_tokens=args.max_tokens)
         )
     if args.all or args.widths:
         from engine.bench_plain import costs
 
         terminal.status("Measuring what a wider pass costs…")
-        report["passes"] = asdict(costs(model))
+        report["passes"] = asdict(costs(engine))
     return report
 
 
-def _report(results: "Sequence[PanelResult]") -> dict[str, Any]:
+def _report(results: Sequence[bench.PanelResult]) -> dict[str, Any]:
     """The panels, and all of them taken together."""
-    from engine.bench import load_average, together
-
-    whole_run = together(results)
+    whole_run = bench.together(results)
     winners = [panel.name for panel in results if panel.ratio.median >= _WIN]
     return {
         "ratio": asdict(whole_run.ratio),
@@ -112,7 +112,7 @@ def _report(results: "Sequence[PanelResult]") -> dict[str, Any]:
         "panels": [asdict(panel) | {"wins": panel.name in winners} for panel in results],
         "same_tokens": all(panel.same_tokens for panel in results),
         "verdict": f"Drafting wins on: {', '.join(winners)}." if winners else "No width wins here.",
-        "load": load_average(),
+        "load": bench.load_average(),
     }
 
 

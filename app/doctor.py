@@ -7,7 +7,7 @@ import platform
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-test", action="store_true", help="do not try the engine")
 
 
-def run(args: argparse.Namespace, terminal: Terminal) -> int:
+def run(args: argparse.Namespace, terminal: Terminal, make_engine: Callable[[], Any]) -> int:
     """Look, print, and return the exit code: 0 when chatting is possible."""
     backend, folders = prepare(), Folders.standard()
     problems = [*_system(backend), *_qt(), *_disk(folders.data)]
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace, terminal: Terminal) -> int:
     test: dict[str, Any] | None = None
     if not args.no_test and starter is not None and not any(p.stops for p in problems):
         terminal.status("Trying the engine…")
-        test = _self_test(starter)
+        test = _self_test(make_engine, starter)
         terminal.status("")
         if test["problem"]:
             problems.append(Finding(test["problem"], "Reinstall with make setup.", stops=True))
@@ -176,14 +176,12 @@ def _starter() -> Path | None:
     return folder if all((folder / name).is_file() for name in needed) else None
 
 
-def _self_test(starter: Path) -> dict[str, Any]:
+def _self_test(make_engine: Callable[[], Any], starter: Path) -> dict[str, Any]:
     """Ask the starter something, with and without drafting: the same tokens must come."""
     begin = time.perf_counter()
     result: dict[str, Any] = {"problem": "", "text": "", "same_tokens": None, "tokens_per_s": None}
     try:
-        from engine.engine import Engine
-
-        engine = Engine()
+        engine = make_engine()
         drafted, plain = (_answer(engine, starter, Drafting(wish)) for wish in ("on", "off"))
     except (EngineError, ImportError, RuntimeError, OSError) as error:
         return result | {"problem": f"The engine does not work: {error}"}

@@ -11,9 +11,7 @@ from mlx_lm.generate import generate_step
 from engine import exactness
 from engine.bench import Spread, first_difference, timed
 from engine.engine import Engine
-from engine.loading import load_target
 from engine.request import Drafting, ModelChoice, Request, Turn
-from engine.target import Target
 
 _PROMPT = "Write a long story about a journey along a river."
 _WIDTHS = (1, 2, 3, 4, 5, 6, 7, 8, 16, 32)
@@ -49,42 +47,38 @@ class Costs:
     exact_width: int
 
 
-def against_mlx_lm(model: ModelChoice, *, repeats: int, max_tokens: int) -> AgainstMlxLm:
-    """Write the same greedy reply with both loops in turns, on the same weights.
+def against_mlx_lm(
+    engine: Engine, model: ModelChoice, *, repeats: int, max_tokens: int
+) -> AgainstMlxLm:
+    """Write the same greedy reply with both loops in turns, on the very same weights.
 
     Raises:
         EngineError: the model cannot be used.
     """
-    engine = Engine()
     request = Request(
         model, (Turn("user", _PROMPT),), drafting=Drafting(wish="off"), max_tokens=max_tokens
     )
     timed(engine, request)  # loads and warms up
-    theirs_model = load_target(model.target, _unseen).model
+    assert engine.model is not None
+    weights = engine.model.target.model
     ours: list[float] = []
     theirs: list[float] = []
     same = True
     for _ in range(repeats):
         reply = timed(engine, request)
-        ids, seconds = _their_reply(
-            theirs_model, reply.finished.prompt_ids, len(reply.finished.token_ids)
-        )
+        written = reply.finished.token_ids
+        ids, seconds = _their_reply(weights, reply.finished.prompt_ids, len(written))
         ours.append(reply.after_first / reply.after_first_s)
         theirs.append((len(ids) - 1) / seconds)
-        same = same and first_difference(ids, reply.finished.token_ids) is None
-    engine.unload()
+        same = same and first_difference(ids, written) is None
     ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
     return AgainstMlxLm(Spread.of(ours), Spread.of(theirs), Spread.of(ratios), same)
 
 
-def costs(model: ModelChoice) -> Costs:
-    """Time passes of 1 to 32 rows after the same text, interleaved, and the exactness gate.
-
-    Raises:
-        EngineError: the model cannot be used.
-    """
-    loaded = load_target(model.target, _unseen)
-    target = Target(loaded.model, loaded.config)
+def costs(engine: Engine) -> Costs:
+    """Time passes of 1 to 32 rows after the same text, interleaved, and the exactness gate."""
+    assert engine.model is not None, "no model is loaded"
+    target = engine.model.target
     cache = target.new_cache()
     ids = [(7 * i + 3) % target.vocab_size for i in range(_CONTEXT + _WIDTHS[-1])]
     mx.eval(target.forward(ids[:_CONTEXT], cache).logits)
@@ -113,7 +107,3 @@ def _their_reply(model: nn.Module, prompt: tuple[int, ...], count: int) -> tuple
     begin = time.perf_counter()
     ids += [int(token) for token, _ in steps]
     return ids, time.perf_counter() - begin
-
-
-def _unseen(done: int, total: int) -> None:
-    """Progress of a load that nobody watches."""
