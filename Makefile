@@ -32,17 +32,16 @@ bench: setup
 	@$(bin)/slipstream bench
 
 bench-peers: setup
-	@$(bin)/python packaging/bench_peers.py
+	@$(bin)/python tests/bench/peers.py
 
-LOCK := --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+LOCK := --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-annotate --custom-compile-command "make lock"
 lock:
 	@test -x $(uv) || { $(PYTHON3) -m venv .cache/uv && .cache/uv/bin/pip install --quiet uv; }
-	$(uv) pip compile pyproject.toml --extra build $(LOCK) --output-file packaging/requirements.txt
+	$(uv) pip compile pyproject.toml --extra build $(LOCK) \
+		--output-file packaging/requirements.txt > /dev/null
 	$(uv) pip compile pyproject.toml --extra build --extra dev $(LOCK) \
-		--constraint packaging/requirements.txt --output-file packaging/requirements-dev.txt
-	$(uv) pip compile packaging/peers.in $(LOCK) \
-		--constraint packaging/requirements.txt --output-file packaging/requirements-peers.txt
+		--constraint packaging/requirements.txt --output-file packaging/requirements-dev.txt > /dev/null
 
 clean:
 	rm -rf .venv .cache .bench resources/starter dist build .coverage
