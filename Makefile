@@ -41,7 +41,7 @@ lock:
 	$(uv) pip compile pyproject.toml --extra build $(LOCK) \
 		--output-file packaging/requirements.txt > /dev/null
 	$(uv) pip compile pyproject.toml --extra build --extra dev $(LOCK) \
-		--constraint packaging/requirements.txt --output-file packaging/requirements-dev.txt > /dev/null
+		--output-file packaging/requirements-dev.txt > /dev/null
 
 clean:
 	rm -rf .venv .cache .bench resources/starter dist build .coverage
