@@ -41,22 +41,40 @@ class Proposal:
 
 
 class Drafter(Protocol):
-    """A model that proposes for one text. It never touches the target's caches."""
-
-    taps: tuple[int, ...]  # the target's layers whose streams it wants
+    """Proposes for one text. It never touches the target's caches."""
 
     def propose(self, context: Context, k: int) -> Proposal:
-        """Guess `k` tokens."""
+        """Guess `k` tokens after the pending one. Lazy: nothing is read from the device."""
         ...
 
-    def observe(self, tokens: Sequence[int], taps: mx.array | None) -> None:
+    def observe(self, tokens: Sequence[int], taps: mx.array) -> None:
         """Take in committed tokens with their rows (n, taps * hidden). Staged, absorbed later."""
         ...
 
     def forget(self, length: int) -> None:
-        """Drop what was observed from position `length` on."""
+        """Drop what was observed from position `length` of the text on."""
         ...
 
     def nbytes(self) -> int:
         """Bytes of context held for this text."""
+        ...
+
+
+class DrafterModel(Protocol):
+    """A loaded drafter, bound to its target.
+
+    Attributes:
+        name: of its folder.
+        tapped: the target's layers whose streams it wants, ascending.
+        block: the most tokens it may propose.
+        nbytes: bytes of its own weights.
+    """
+
+    name: str
+    tapped: tuple[int, ...]
+    block: int
+    nbytes: int
+
+    def start(self) -> Drafter:
+        """A drafter for a new text."""
         ...
