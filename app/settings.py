@@ -75,13 +75,15 @@ class SettingsFile:
             fields = Fields({}, complaints=["It is not JSON."])
         settings = _app_settings(fields)
         if fields.complaints:
-            self.problem = self._keep(content, fields.complaints)
+            self.problem = self._keep(content, settings, fields.complaints)
         return settings
 
-    def _keep(self, content: bytes, complaints: list[str]) -> Problem:
+    def _keep(self, content: bytes, settings: AppSettings, complaints: list[str]) -> Problem:
+        """Copy a broken file aside and write a whole one, so that it is told once."""
         kept = aside_name(self._path, "damaged")
         try:
             write_whole(kept, content)
+            self.write(settings)
             safe = f"Your conversations are safe. The old file is kept as {kept.name}."
         except OSError:
             safe = "Your conversations are safe. The old file could not be copied."

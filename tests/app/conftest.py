@@ -5,6 +5,7 @@ import pytest
 
 from app.conversation import Settings
 from app.folders import Folders
+from app.program import running
 from app.store import ConversationStore
 
 
@@ -34,3 +35,17 @@ def talk(store):
 
 async def in_time(awaitable, seconds=20.0):
     return await asyncio.wait_for(awaitable, seconds)
+
+
+@pytest.fixture
+def play(folders):
+    """`play(engine, scene)`: run the coroutine function `scene(program)` in a running program."""
+
+    def play(engine, scene):
+        async def main():
+            async with running(folders, engine=lambda: engine) as program:
+                return await in_time(scene(program))
+
+        return asyncio.run(main())
+
+    return play

@@ -56,6 +56,7 @@ class SlowEngine:
         self.requests: list[Request] = []
         self.forgotten: list[str] = []
         self.unloads = 0
+        self.stays_deaf = False  # to Stop, while it decodes
 
     def load(self, choice: ModelChoice, controls: Controls) -> Iterator[Event]:
         if self.refuse:
@@ -96,7 +97,7 @@ class SlowEngine:
         was_on: bool | None = None
         rounds: list[Round] = []
         written = 0
-        while written < self.tokens and not controls.stop:
+        while written < self.tokens and (self.stays_deaf or not controls.stop):
             on = request.drafting.wish != "off" if controls.drafting is None else controls.drafting
             if on != was_on:
                 if was_on is not None or not on:
