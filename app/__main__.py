@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from app.terminal import INTERRUPTED, USAGE, Terminal
+from app.display import no_window
+from app.terminal import FAILED, INTERRUPTED, USAGE, Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,16 +32,32 @@ def main(
         make_engine: what makes the engine; tests give a scripted one.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if not words:
-        from ui.__main__ import main as open_window  # the one place where app knows the window
-
-        return open_window()
     terminal = Terminal.standard()
+    if not words:
+        if why := no_window(os.environ):
+            terminal.note(f"slipstream: {why}")
+            return FAILED
+        return _open_window(terminal)
     try:
         return _command(words, terminal, make_engine or _engine)
     except KeyboardInterrupt:
         terminal.note("slipstream: interrupted.")
         return INTERRUPTED
+
+
+def _open_window(terminal: Terminal) -> int:
+    """Run the window until it is closed."""
+    try:
+        from ui.__main__ import main as open_window  # the one place where app knows the window
+    except ImportError as error:
+        if "shared object file" not in str(error):  # not the system's fault but a bug of ours
+            raise
+        terminal.note(
+            f"slipstream: a library that the window needs is missing ({error}); "
+            "run make setup, or chat in the terminal with slipstream ask."
+        )
+        return FAILED
+    return open_window()
 
 
 def _command(words: list[str], terminal: Terminal, make_engine: Callable[[], Any]) -> int:

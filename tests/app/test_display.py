@@ -1,10 +1,15 @@
+import os
 import socket
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from app import display
 from app.display import no_window
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_that_without_a_screen_the_terminal_is_offered():
@@ -48,3 +53,31 @@ def test_that_the_line_to_type_starts_a_program_that_is_there(monkeypatch, tmp_p
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     assert display._ask().startswith("bin/slipstream ask ")
+
+
+def opened_with(tmp_path, ui_main):
+    """Run the program with a `ui` that is only this, on a screen that draws nowhere."""
+    (tmp_path / "ui").mkdir()
+    (tmp_path / "ui" / "__init__.py").touch()
+    (tmp_path / "ui" / "__main__.py").write_text(ui_main)
+    return subprocess.run(
+        [sys.executable, "-c", "import app.__main__, sys; sys.exit(app.__main__.main([]))"],
+        env={**os.environ, "QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": f"{tmp_path}:{ROOT}"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_that_a_missing_library_is_named_with_what_to_do(tmp_path):
+    run = opened_with(tmp_path, "raise ImportError('libEGL.so.1: cannot open shared object file')")
+    assert run.returncode == 1
+    assert "libEGL.so.1" in run.stderr
+    assert "run make setup" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_that_a_bug_in_the_window_is_not_called_a_missing_library(tmp_path):
+    run = opened_with(tmp_path, "import there_is_no_such_module")
+    assert "Traceback" in run.stderr
+    assert "make setup" not in run.stderr
