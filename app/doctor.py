@@ -158,7 +158,7 @@ def _disk(data: Path) -> Iterator[Finding]:
     there = data
     while not there.exists() and there != there.parent:
         there = there.parent
-    if not os.access(there, os.W_OK):
+    if not (there.is_dir() and os.access(there, os.W_OK)):
         yield Finding(
             f"Conversations cannot be saved: {there} is not writable.",
             "Make the folder writable, or set SLIPSTREAM_HOME to one that is.",
