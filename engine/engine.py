@@ -15,6 +15,7 @@ from engine.errors import EngineError, RequestRefused
 from engine.events import Event, Failed, Finished, Loaded, LoadProgress, PromptProgress
 from engine.guard import COPY_LIMIT, Guard
 from engine.loading import load_target
+from engine.proposers import DrafterModel
 from engine.request import ModelChoice, Request
 from engine.session import Session
 from engine.sessions import Kept, Sessions
@@ -44,6 +45,7 @@ class Model:
 
     choice: ModelChoice
     target: Target
+    drafter: DrafterModel | None
     tokenizer: Tokenizer
     sessions: Sessions
     report: Loaded
@@ -134,7 +136,8 @@ class Engine:
         always = request.drafting.wish == "on"
         kept = model.sessions.take(request.conversation)
         if kept is None:
-            kept = Kept(Session(model.target), Guard(model.sessions.times))
+            drafter = None if model.drafter is None else model.drafter.start()
+            kept = Kept(Session(model.target), Guard(model.sessions.times), drafter)
         kept.guard.always = always
         yield from self._write(request, controls, kept, prompt, started)
 
@@ -144,8 +147,7 @@ class Engine:
         model = self._model
         assert model is not None
         session = kept.session
-        reused = session.resume(prompt.ids)
-        kept.copies.forget(reused)
+        reused = kept.resume(prompt.ids)
         chunks: list[int] = []
         chunk = _CHUNK["cpu" if mx.default_device() == mx.Device(mx.cpu) else "gpu"]
         total = len(prompt.ids)
@@ -156,7 +158,7 @@ class Engine:
                 yield _nothing_written(prompt, request, model.target.context_limit, started)
                 return
             ids = prompt.ids[len(session.tokens) : min(len(session.tokens) + chunk, total - 1)]
-            session.feed(ids)
+            kept.feed(ids)
             chunks.append(len(ids))
             yield PromptProgress(len(session.tokens), total, reused)
         session.begin(prompt.ids[-1], request.sampling)
@@ -169,11 +171,8 @@ class Engine:
             prefix_ids=prompt.ids[-8:] if request.continue_last else (),
         )
         means = Means(
-            session,
+            kept,
             stream,
-            kept.guard,
-            kept.copies,
-            None,
             model.tokenizer.end_ids,
             model.target.context_limit,
             _margin(request, model),
@@ -181,7 +180,6 @@ class Engine:
         )
         for event in Writing(request, controls, means, started).events():
             if isinstance(event, Finished):
-                kept.copies.forget(len(session.tokens))
                 model.sessions.put(request.conversation, kept)
                 yield replace(
                     event, reused=reused, prompt_s=read - started, replay=(reused, *chunks)

@@ -1,9 +1,11 @@
 """The caches of conversations between their turns, within a budget of bytes."""
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from engine.guard import Guard, Times
+from engine.proposers import Drafter
 from engine.proposers.copy import PromptCopy
 from engine.session import Session
 
@@ -14,7 +16,34 @@ class Kept:
 
     session: Session
     guard: Guard
+    drafter: Drafter | None = None
     copies: PromptCopy = field(default_factory=PromptCopy)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the target's and the drafter's memory of the text."""
+        return self.session.cache.nbytes + (self.drafter.nbytes() if self.drafter else 0)
+
+    def resume(self, prompt: Sequence[int]) -> int:
+        """Go back to what all parts share with a new prompt; returns the rows reused."""
+        reused = self.session.resume(prompt)
+        self.copies.forget(reused)
+        if self.drafter is not None:
+            self.drafter.forget(reused)
+        return reused
+
+    def feed(self, ids: Sequence[int]) -> None:
+        """Append prompt tokens to all parts."""
+        rows = self.session.feed(ids)
+        if self.drafter is not None and rows.taps is not None:
+            self.drafter.observe(ids, rows.taps)
+
+    def settle(self) -> None:
+        """End a reply: every part ends where the session's rows do."""
+        self.session.settle()
+        self.copies.forget(len(self.session.tokens))
+        if self.drafter is not None:
+            self.drafter.forget(self.session.cache.length)
 
 
 class Sessions:
@@ -44,4 +73,4 @@ class Sessions:
     @property
     def nbytes(self) -> int:
         """Bytes of all caches."""
-        return sum(kept.session.cache.nbytes for kept in self._kept.values())
+        return sum(kept.nbytes for kept in self._kept.values())

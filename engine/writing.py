@@ -14,11 +14,11 @@ import mlx.core as mx
 from engine.controls import Controls
 from engine.detokenizer import TextStream
 from engine.events import DraftingState, DraftState, Event, Finished, FinishReason, Round
-from engine.guard import Guard, Source
-from engine.proposers import Context, Drafter, Proposal
-from engine.proposers.copy import PromptCopy
+from engine.guard import Source  # noqa: TC001 - a value type like the others
+from engine.proposers import Context, Proposal
 from engine.request import Request
-from engine.session import Session, Step
+from engine.session import Step
+from engine.sessions import Kept
 from engine.tally import Tally
 
 COPY_AT = 4  # matching tokens from which a copy wins a round
@@ -33,11 +33,8 @@ class Means:
         widest: rows a verify pass may have, the pending one included.
     """
 
-    session: Session
+    kept: Kept
     stream: TextStream
-    guard: Guard
-    copies: PromptCopy
-    drafter: Drafter | None
     end_ids: Set[int]
     context_limit: int
     margin: Callable[[int], float]
@@ -49,8 +46,11 @@ class Writing:
 
     def __init__(self, request: Request, controls: Controls, means: Means, started: float) -> None:
         self._request, self._controls, self._means = request, controls, means
+        kept = means.kept
+        self._session, self._guard, self._copies = kept.session, kept.guard, kept.copies
+        self._drafter = kept.drafter
         self._tally = Tally(started=started)
-        self._prompt = tuple(means.session.tokens)
+        self._prompt = tuple(kept.session.tokens)
         self._ids: list[int] = []
         self._state: DraftState = "on"
         self._drafter_failed = False
@@ -77,12 +77,12 @@ class Writing:
             else:
                 reason = yield from self._round()
         yield from self._means.stream.finish()
-        self._means.session.settle()
+        self._means.kept.settle()
         yield self._finished(reason)
 
     def _round(self) -> Iterator[Event]:
         """One round; returns the reason if it ended the reply."""
-        session = self._means.session
+        session = self._session
         begun = time.perf_counter()
         proposal = self._propose()
         if proposal is None:
@@ -90,8 +90,8 @@ class Writing:
         else:
             drafted = time.perf_counter() - begun
             step = session.drafted(proposal, drafted, self._means.margin(1 + proposal.ids.shape[0]))
-        if self._means.drafter is not None:
-            self._means.drafter.observe(step.fed, step.taps)
+        if self._drafter is not None and step.taps is not None:
+            self._drafter.observe(step.fed, step.taps)
         kept, reason = self._cut(step)
         pushed = self._means.stream.push(step.committed[:kept])
         if pushed.stopped:
@@ -118,26 +118,26 @@ class Writing:
     def _propose(self) -> Proposal | None:
         """The guesses of this round, None for a plain one."""
         self._match = 0
-        means, session = self._means, self._means.session
-        cap = min(self._left(), self._room(), means.widest) - 1
+        session = self._session
+        cap = min(self._left(), self._room(), self._means.widest) - 1
         if not self._drafts() or session.is_ahead or cap < 1:
             return None
         if self._request.drafting.copies:
-            means.copies.follow(session.tokens)
-            match = means.copies.match()
+            self._copies.follow(session.tokens)
+            match = self._copies.match()
             self._match = match.length if match else 0
             if match is not None and match.length >= COPY_AT:
-                depth = means.guard.copy_depth(match.length, cap)
+                depth = self._guard.copy_depth(match.length, cap)
                 if depth:
-                    ids = means.copies.continuation(match, depth)
+                    ids = self._copies.continuation(match, depth)
                     return Proposal("copy", mx.array(ids, dtype=mx.uint32))
-        if means.drafter is None or self._drafter_failed:
+        if self._drafter is None or self._drafter_failed:
             return None
-        depth = means.guard.drafter_depth(min(cap, self._request.drafting.max_drafts))
+        depth = self._guard.drafter_depth(min(cap, self._request.drafting.max_drafts))
         if not depth:
             return None
         context = Context(session.tokens, len(self._ids), self._request.sampling)
-        return means.drafter.propose(context, depth)
+        return self._drafter.propose(context, depth)
 
     def _may_pipeline(self) -> bool:
         """Whether the round after this plain one is plain whatever this one draws."""
@@ -145,14 +145,14 @@ class Writing:
             return False
         if not self._drafts():
             return True
-        guard, drafter = self._means.guard, self._means.drafter is not None
+        guard, drafter = self._guard, self._drafter is not None
         if not guard.plain_ahead(drafter=drafter and not self._drafter_failed):
             return False
         if not self._request.drafting.copies or guard.paused("copy"):
             return True
         # A match grows by at most one token a token.
-        self._means.copies.follow(self._means.session.tokens)
-        match = self._means.copies.match()
+        self._copies.follow(self._session.tokens)
+        match = self._copies.match()
         return match is None or match.length + 1 < COPY_AT
 
     def _learn(self, round_: Round, step: Step) -> None:
@@ -168,7 +168,7 @@ class Writing:
             self._timed.add(round_.mode)
             seconds = None
         self._tally.saw(round_, seconds)
-        guard = self._means.guard
+        guard = self._guard
         if round_.mode == "plain":
             guard.saw_plain()
             if seconds is not None:
@@ -182,8 +182,8 @@ class Writing:
 
     def _switched(self) -> Iterator[DraftingState]:
         """Report a change of the drafting state since the last round."""
-        guard = self._means.guard
-        source: Source = "copy" if self._means.drafter is None else "drafter"
+        guard = self._guard
+        source: Source = "copy" if self._drafter is None else "drafter"
         if not self._drafts():
             by = "The drafting switch of this conversation is off."
             state = DraftingState("off", by)
@@ -214,7 +214,7 @@ class Writing:
 
     def _room(self) -> int:
         """Tokens that still fit into the context, one of them always drawn past the last row."""
-        return self._means.context_limit - len(self._means.session.tokens)
+        return self._means.context_limit - len(self._session.tokens)
 
     def _as_round(self, step: Step, kept: int) -> Round:
         return Round(
