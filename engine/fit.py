@@ -54,10 +54,9 @@ class Fit:
             ModelRefused: a tensor is missing, left over, of a wrong shape or kind.
         """
         self._check_layer_count()
+        paths = (name.removesuffix(".weight") for name in self.shapes if name.endswith(".weight"))
         packings = {
-            name.removesuffix(".scales"): self._packing(name.removesuffix(".scales"), said)
-            for name in self.tensors
-            if name.endswith(".scales") and name not in self.shapes
+            path: self._packing(path, said) for path in paths if f"{path}.scales" in self.tensors
         }
         layers = said.layers if said is not None else dict[str, Packing | None]()
         for path, packing in layers.items():
@@ -84,9 +83,9 @@ class Fit:
         if said is None:
             why = f"an object with group_size and bits, for {file} holds {path} quantised"
             raise missing("quantization", why)
-        shape = self.shapes.get(f"{path}.weight")
-        weight, scales = self.tensors.get(f"{path}.weight"), self.tensors[f"{path}.scales"]
-        if shape is None or weight is None or not self.packable(path):
+        shape, scales = self.shapes[f"{path}.weight"], self.tensors[f"{path}.scales"]
+        weight = self.tensors.get(f"{path}.weight")
+        if weight is None or not self.packable(path):
             raise self._misfit(f"{file} holds {path}.scales, which belongs to nothing")
         byte_scales = scales.dtype == mx.uint8
         found = None

@@ -164,7 +164,8 @@ def _arranged(model: nn.Module, found: Checkpoint) -> dict[str, mx.array]:
     """The tensors, not read, under the names the model gives them."""
     tensors: dict[str, mx.array] = {}
     for file in found.files:
-        tensors.update(cast("dict[str, mx.array]", mx.load(str(file.path))))
+        arrays = cast("dict[str, mx.array]", mx.load(str(file.path)))
+        tensors.update({name: arrays[name] for name in file.tensors})
     sanitize: Any = getattr(model, "sanitize", None)
     if sanitize is None:
         return tensors
