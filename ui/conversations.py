@@ -99,6 +99,7 @@ class Conversations(QObject):
             return
         self._listed = {one.id: one for one in found}
         self._sidebar.show_conversations(found)
+        self._opened()
         self._show_marks()
         here = self._view.here
         if (
@@ -107,7 +108,6 @@ class Conversations(QObject):
             and self._listed[here] != self._view.conversation
         ):
             self._view.told(self._listed[here])
-            self._opened()
 
     async def _then_reload(self, change: Awaitable[None]) -> None:
         await change

@@ -1,7 +1,15 @@
 """What the two settings sheets share: labels, a word below, and buttons that need no loop."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QLabel,
+    QVBoxLayout,
+    QWidget,
+)
 
 from ui.theme import Themes
 from ui.wording import tr
@@ -30,6 +38,8 @@ class Sheet(QDialog):
         """A row; the field is named by its label."""
         text = tr(label)
         field.setAccessibleName(text)
+        if isinstance(field, QComboBox):
+            field.view().setAccessibleName(text)
         self.form.addRow(text, field)
 
     def finish(self, buttons: QDialogButtonBox.StandardButton, note: str = "") -> None:

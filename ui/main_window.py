@@ -52,7 +52,7 @@ class MainWindow(QMainWindow):
         )
         self._connect()
         self._restyle()
-        self._opened()
+        self._describe()
         state = settings.current.window
         placement.restore(self, state)
         self.panes.want_sidebar(state.sidebar > 0)
@@ -114,14 +114,15 @@ class MainWindow(QMainWindow):
         self.problem_bar.acted.connect(self._act)
         view.problem_action_asked.connect(self._act_here)
         view.settings_asked.connect(self._open_chat_settings)
-        view.opened.connect(self._opened)
-        view.conversations_changed.connect(self._opened)
+        view.opened.connect(self._describe)
+        view.opened.connect(self.panes.close_over)
+        view.described.connect(self._describe)
         view.drafting_shown.connect(menus.draft.setChecked)
         view.replies.changed.connect(self._show_state)
         view.replies.ended.connect(self._ended)
         self._themes.changed.connect(self._restyle)
 
-    def _opened(self) -> None:
+    def _describe(self) -> None:
         view = self.view
         title = view.conversation.title if view.conversation else ""
         drafter = view.settings.drafter
@@ -132,14 +133,13 @@ class MainWindow(QMainWindow):
         self.setWindowTitle(f"{title} - {wording.PRODUCT}" if title else wording.PRODUCT)
         is_pinned = view.conversation is not None and view.conversation.pinned
         self.menus.show_open(view.here is not None, is_pinned)
-        self.panes.close_over()
         self._show_state()
 
     def _show_state(self) -> None:
         self.menus.show_answering(self.view.is_answering, self.view.here is not None)
 
     def _ended(self, _reply: object) -> None:
-        self._opened()
+        self._describe()
         if not self.isActiveWindow():
             QApplication.alert(self)
 

@@ -135,8 +135,10 @@ class Themes(QObject):
         super().__init__(parent)
         self._appearance: Appearance = appearance
         self._text_size = text_size
+        hints = QGuiApplication.styleHints()
+        self._is_system_dark = hints.colorScheme() == Qt.ColorScheme.Dark
         self._current = self._resolved()
-        QGuiApplication.styleHints().colorSchemeChanged.connect(self._follow)
+        hints.colorSchemeChanged.connect(self._follow)
 
     @property
     def current(self) -> Theme:
@@ -170,13 +172,11 @@ class Themes(QObject):
         self.set_text_size(sizes[min(max(here + step, 0), len(sizes) - 1)])
 
     def _resolved(self) -> Theme:
-        dark = self._appearance == "dark" or (
-            self._appearance == "system"
-            and QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark
-        )
+        dark = self._appearance == "dark" or (self._appearance == "system" and self._is_system_dark)
         return Theme.dark(self._text_size) if dark else Theme.light(self._text_size)
 
-    def _follow(self, _scheme: object) -> None:
+    def _follow(self, scheme: Qt.ColorScheme) -> None:
+        self._is_system_dark = scheme == Qt.ColorScheme.Dark
         self._refresh()
 
     def _refresh(self) -> None:

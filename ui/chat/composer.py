@@ -1,7 +1,7 @@
 """Where a message is written, sent and stopped."""
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from ui import wording
@@ -112,7 +112,9 @@ class Composer(QWidget):
         painter.fillRect(self.rect(), theme.ground)
         painter.fillRect(0, 0, self.width(), 1, theme.line)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(theme.faint if self.box.hasFocus() else theme.line, 1))
+        edge = QColor(theme.faint if self.box.hasFocus() else theme.line)
+        edge.setAlphaF(0.6 if self.box.hasFocus() else 1.0)
+        painter.setPen(QPen(edge, 1))
         painter.setBrush(theme.panel)
         painter.drawRoundedRect(self._panel_rect(), 13, 13)
         painter.end()

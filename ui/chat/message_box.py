@@ -44,7 +44,9 @@ class MessageBox(QPlainTextEdit):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Qt's hook: the send key sends unless an input method composes; the other is a newline."""
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not self._is_composing:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            if self._is_composing:
+                return
             modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
             wanted = Qt.KeyboardModifier.NoModifier
             if not self.enter_sends:

@@ -21,7 +21,8 @@ class ChatView(QWidget):
 
     Signals:
         conversations_changed: one was made, named, or answered.
-        opened: another conversation is shown, or another model of this one.
+        opened: another conversation is shown.
+        described: its title, its settings or its models are others now.
         settings_asked: a person wants the settings of this conversation.
         problem_action_asked: carries what a person chose beside a failed answer.
         drafting_shown: carries whether drafting is wanted here.
@@ -29,6 +30,7 @@ class ChatView(QWidget):
 
     conversations_changed = Signal()
     opened = Signal()
+    described = Signal()
     settings_asked = Signal()
     problem_action_asked = Signal(str)
     drafting_shown = Signal(bool)
@@ -89,6 +91,7 @@ class ChatView(QWidget):
         self.conversation, self.settings = conversation, conversation.settings
         self._following.set_settings(self.settings, self.model_name)
         self._show_model()
+        self.described.emit()
 
     def set_settings(self, settings: Settings) -> None:
         """Use other settings here, from the next answer on."""
@@ -238,7 +241,7 @@ class ChatView(QWidget):
         self.settings = settings
         self._following.set_settings(settings, self.model_name)
         self._show_model()
-        self.opened.emit()
+        self.described.emit()
 
     async def _begin(self, reply: Reply) -> None:
         self.replies.add(reply)

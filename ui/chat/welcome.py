@@ -2,13 +2,20 @@
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from ui import wording
 from ui.theme import Themes
 from ui.wording import tr
 
-WIDTH = 520  # px
+WIDTH = 560  # px
 
 
 class Example(QAbstractButton):
@@ -89,7 +96,9 @@ class Welcome(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(24, 24, 24, 24)
         layout.addStretch(2)
-        layout.addWidget(column, 0, Qt.AlignmentFlag.AlignHCenter)
+        row = QHBoxLayout()
+        row.addWidget(column)
+        layout.addLayout(row)
         layout.addStretch(3)
         column.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         themes.changed.connect(self._restyle)
