@@ -1,6 +1,7 @@
 """Start the program in a window, and end it in order."""
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -20,7 +21,9 @@ from ui.main_window import MainWindow
 from ui.tasks import Tasks
 from ui.theme import Theme, Themes
 
-END_SECONDS = 2.5
+_log = logging.getLogger(__name__)
+TASK_SECONDS = 1.0  # for what a click started, before the store is closed all the same
+END_SECONDS = 2.2  # for everything, counted from the same moment; a person waits three at most
 
 
 class Root:
@@ -49,7 +52,15 @@ class Root:
             window.keep_place()
             window.hide()
             asyncio.get_running_loop().call_later(END_SECONDS, _end_now)
-            await tasks.cancel()
+            await self._end(tasks)
+
+    async def _end(self, tasks: Tasks) -> None:
+        """Cancel what runs. What is stuck in a load is left to the deadline, not waited for."""
+        try:
+            async with asyncio.timeout(TASK_SECONDS):
+                await tasks.cancel()
+        except TimeoutError:
+            _log.info("Something did not end in time and was left behind.")
 
     def ask_end(self, _number: int, _frame: FrameType | None) -> None:
         """SIGTERM and SIGINT mean what closing the window means."""
@@ -58,6 +69,7 @@ class Root:
             self._window.close()
 
     def _report(self, error: BaseException) -> None:
+        _log.error("A task failed.", exc_info=error)
         if self._window is not None:
             self._window.report(error)
 
