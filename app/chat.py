@@ -40,12 +40,23 @@ class Chat:
         return await self._store.call(lambda store: store.conversations(search))
 
     async def messages(self, conversation_id: int) -> list[Message]:
-        """The shown branch, root to leaf."""
+        """The shown branch, root to leaf; their summaries without the ids of the prompts."""
         messages = await self._store.call(lambda store: store.messages(conversation_id))
         reply = self.running(conversation_id)
         if reply is None:
             return messages
         return [reply.placeholder if m.id == reply.message else m for m in messages]
+
+    async def message(self, message_id: int) -> Message:
+        """One message with everything that is kept of it.
+
+        Raises:
+            ProblemError: it is gone.
+        """
+        message = await self._store.call(lambda store: store.message(message_id))
+        if message is None:
+            raise ProblemError(_GONE)
+        return message
 
     async def new(self, settings: Settings | None = None) -> Conversation:
         """A new conversation, with the usual settings if none are given."""
@@ -111,7 +122,7 @@ class Chat:
 
     async def regenerate(self, message_id: int) -> Reply:
         """Answer again, beside the answer `message_id` (or below the question of that id)."""
-        message = await self._message(message_id)
+        message = await self.message(message_id)
         parent = message.id if message.role == "user" else message.parent
         return await self._open(
             message.conversation, lambda s: s.add_turn(message.conversation, parent, None)
@@ -122,14 +133,14 @@ class Chat:
         words = sound(text)
         if not words.strip():
             raise ProblemError(_NOTHING)
-        message = await self._message(message_id)
+        message = await self.message(message_id)
         return await self._open(
             message.conversation, lambda s: s.add_turn(message.conversation, message.parent, words)
         )
 
     async def continue_(self, message_id: int) -> Reply:
         """Go on writing the answer `message_id`."""
-        message = await self._message(message_id)
+        message = await self.message(message_id)
         if not message.text:
             return await self.regenerate(message_id)
         return await self._open(
@@ -138,7 +149,7 @@ class Chat:
 
     async def choose(self, message_id: int, step: int) -> None:
         """Show the alternative that is `step` after (or before) a message."""
-        message = await self._message(message_id)
+        message = await self.message(message_id)
         self._refuse_if_busy(message.conversation)
         await self._store.call(lambda store: store.choose(message_id, step))
 
@@ -205,12 +216,6 @@ class Chat:
         self._replies.pop(conversation_id, None)
         self._replies[conversation_id] = reply
         return reply
-
-    async def _message(self, message_id: int) -> Message:
-        message = await self._store.call(lambda store: store.message(message_id))
-        if message is None:
-            raise ProblemError(_GONE)
-        return message
 
     def _is_behind(self, reply: Reply) -> bool:
         for other in self._replies.values():

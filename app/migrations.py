@@ -61,7 +61,8 @@ def _1_conversations(db: sqlite3.Connection) -> None:
     """Conversations, their messages as a tree, the traces of replies, and the search index.
 
     `seal` is a CRC-32 of role, text and thinking. `chosen` is the child that is shown; NULL shows
-    the last. `recovered` keeps the bytes of records that could not be read.
+    the last. `piece` holds the prompts of the summaries (`finished`), and `recovered` the bytes of
+    records that could not be read.
     """
     db.execute(f"PRAGMA application_id = {APPLICATION}")
     db.execute("""
@@ -99,6 +100,13 @@ def _1_conversations(db: sqlite3.Connection) -> None:
             part INTEGER NOT NULL,
             body BLOB NOT NULL,
             PRIMARY KEY (message, part)
+        ) WITHOUT ROWID""")
+    db.execute("""
+        CREATE TABLE piece (
+            conversation INTEGER NOT NULL REFERENCES conversation(id) ON DELETE CASCADE,
+            digest BLOB NOT NULL,
+            body BLOB NOT NULL,
+            PRIMARY KEY (conversation, digest)
         ) WITHOUT ROWID""")
     db.execute("""
         CREATE TABLE recovered (

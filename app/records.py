@@ -1,32 +1,28 @@
-"""The compact form in which a message keeps its rounds, marks, spans and summary.
+"""The compact form in which a message keeps its rounds, marks and spans.
 
-A trace is a row of parts, so that a growing reply only ever appends; each part is a version byte,
-records, and a CRC-32 of all before it. Numbers are LEB128, times and gaps are doubles, so that what
-is read is equal to what was written.
+A trace is a row of parts, so that a growing reply only ever appends. A part is a version byte,
+compressed columns, and a CRC-32 of all before it. Columns are little-endian: counts and ids in 32
+bits, times and gaps as doubles, so that what is read is equal to what was written.
 """
 
 import json
-import struct
 import zlib
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any, TypeAlias, TypeVar, get_args
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, chain, islice
+from typing import TypeAlias, get_args
 
 from app.conversation import DraftMark
-from app.fields import parsed
-from engine.events import DraftState, Finished, Mode, Round
+from engine.events import DraftState, Mode, Round
 
 Span: TypeAlias = tuple[int, int, int]
 Record: TypeAlias = "Round | DraftMark | Span"
 
-W = TypeVar("W")
-
 _VERSION = 1
-_ROUND, _MARK, _SPAN = 0, 1, 2  # the low two bits of a record's first byte
-_RECHECK, _REJECTED, _GAP, _DRAFT = 16, 32, 64, 128  # flags of a round; bits 2 and 3 are its mode
+_MODE, _RECHECK, _REJECTED, _TARGET, _GAP = 3, 4, 8, 16, 32  # of a round's flags
 _MODES: tuple[Mode, ...] = get_args(Mode)
 _STATES: tuple[DraftState, ...] = get_args(DraftState)
-_DOUBLE = struct.Struct("<d")
 
 
 class UnreadableError(Exception):
@@ -44,23 +40,20 @@ class Trace:
 
 def packed(records: Sequence[Record]) -> bytes:
     """One part of a trace."""
-    out = bytearray([_VERSION])
-    for record in records:
-        if isinstance(record, Round):
-            _put_round(out, record)
-        elif isinstance(record, DraftMark):
-            out.append(_MARK | _STATES.index(record.state) << 2)
-            _put(out, record.after_round)
-            _put_text(out, record.reason)
-        else:
-            start, end, token = record
-            out.append(_SPAN)
-            for number in (start, end - start, token):
-                _put(out, number)
-    return bytes(out) + zlib.crc32(out).to_bytes(4, "little")
+    rounds = [r for r in records if isinstance(r, Round)]
+    marks = [r for r in records if isinstance(r, DraftMark)]
+    spans = [r for r in records if isinstance(r, tuple)]
+    columns = (
+        ids_to_bytes((len(rounds), len(spans))),
+        _rounds_to_bytes(rounds),
+        _spans_to_bytes(spans),
+        json.dumps([[m.after_round, m.state, m.reason] for m in marks]).encode(),
+    )
+    body = bytes([_VERSION]) + zlib.compress(b"".join(columns))
+    return body + zlib.crc32(body).to_bytes(4, "little")
 
 
-def unpacked(parts: Sequence[bytes]) -> Trace:
+def unpacked(parts: Iterable[bytes]) -> Trace:
     """The trace whose parts are `parts`.
 
     Raises:
@@ -70,187 +63,148 @@ def unpacked(parts: Sequence[bytes]) -> Trace:
     marks: list[DraftMark] = []
     spans: list[Span] = []
     for part in parts:
-        reader = _Reader(_checked(part))
-        while reader.more:
-            head = reader.byte()
-            if head & 3 == _ROUND:
-                rounds.append(_round(reader, head))
-            elif head & 3 == _MARK:
-                state: DraftState = _item(_STATES, head >> 2)
-                marks.append(DraftMark(reader.number(), state, reader.text()))
-            elif head & 3 == _SPAN:
-                start = reader.number()
-                spans.append((start, start + reader.number(), reader.number()))
-            else:
-                raise UnreadableError("A record of an unknown kind.")
+        if len(part) < 5 or zlib.crc32(part[:-4]) != int.from_bytes(part[-4:], "little"):
+            raise UnreadableError("A part whose checksum is wrong.")
+        if part[0] != _VERSION:
+            raise UnreadableError(f"A part of version {part[0]}.")
+        try:
+            reader = _Reader(zlib.decompress(part[1:-4]))
+            round_count, span_count = reader.ints(2)
+            rounds += _rounds(reader, round_count)
+            spans += _spans(reader, span_count)
+            marks += [
+                DraftMark(after, _STATES[_STATES.index(state)], reason)
+                for after, state, reason in json.loads(reader.rest())
+            ]
+        except (zlib.error, ValueError, TypeError, IndexError) as error:
+            raise UnreadableError(f"A part with wrong content: {error}") from error
     return Trace(tuple(rounds), tuple(marks), tuple(spans))
 
 
-def packed_summary(finished: Finished, text: str, thinking: str) -> bytes:
-    """`finished` without the `text` and `thinking` that its message keeps anyway."""
-    plain = asdict(finished)
-    for key, kept in (("text", text), ("thinking", thinking)):
-        if plain[key] == kept:
-            del plain[key]
-    ids = bytearray()
-    for key in ("prompt_ids", "token_ids"):
-        _put_ids(ids, plain.pop(key))
-    return zlib.compress(json.dumps(plain).encode() + b"\0" + ids)
+def ids_to_bytes(ids: Iterable[int]) -> bytes:
+    """Whole numbers below 2**32, four bytes each."""
+    return array("I", ids).tobytes()
 
 
-def unpacked_summary(body: bytes, text: str, thinking: str) -> Finished:
-    """The summary of a message that keeps `text` and `thinking`.
+def ids_from_bytes(body: bytes) -> tuple[int, ...]:
+    """The numbers that `ids_to_bytes` wrote.
 
     Raises:
-        UnreadableError: it is not what was written.
+        ValueError: the length is not a multiple of four.
     """
-    try:
-        plain, _, ids = zlib.decompress(body).partition(b"\0")
-        values = parsed(plain)
-    except (zlib.error, ValueError) as error:
-        raise UnreadableError(f"A summary: {error}") from error
-    if not isinstance(values, dict):
-        raise UnreadableError("A summary that is not an object.")
-    known = {field.name for field in fields(Finished)}
-    kept: dict[str, Any] = {"text": text, "thinking": thinking}  # Any: fields of many kinds
-    kept |= {
-        str(key): tuple(value) if isinstance(value, list) else value  # pyright: ignore  of JSON
-        for key, value in values.items()  # pyright: ignore  JSON
-        if key in known
-    }
-    reader = _Reader(ids)
-    try:
-        return Finished(prompt_ids=reader.ids(), token_ids=reader.ids(), **kept)
-    except TypeError as error:
-        raise UnreadableError(f"A summary: {error}") from error
+    ids = array("I")
+    ids.frombytes(body)
+    return tuple(ids)
 
 
-def _put_round(out: bytearray, r: Round) -> None:
-    wrong = r.rejected_id is not None or r.target_id is not None
-    out.append(
-        _ROUND
-        | _MODES.index(r.mode) << 2
+def _rounds_to_bytes(rounds: Sequence[Round]) -> bytes:
+    same = [_common(r.proposed_ids, r.committed_ids) for r in rounds]
+    counts = chain(
+        (r.index for r in rounds),
+        (r.accepted for r in rounds),
+        (r.width for r in rounds),
+        (len(r.proposed_ids) for r in rounds),
+        same,
+        (len(r.committed_ids) - k for r, k in zip(rounds, same, strict=True)),
+    )
+    ids: list[int] = []
+    for r, k in zip(rounds, same, strict=True):
+        ids += r.proposed_ids
+        ids += r.committed_ids[k:]
+        ids += [id_ for id_ in (r.rejected_id, r.target_id) if id_ is not None]
+    gaps = (r.gap for r in rounds if r.gap is not None)
+    times = array("d", chain((r.verify_ms for r in rounds), (r.draft_ms for r in rounds), gaps))
+    flags = bytes(map(_flags, rounds))
+    return flags + ids_to_bytes(counts) + ids_to_bytes([len(ids), *ids]) + times.tobytes()
+
+
+def _flags(r: Round) -> int:
+    return (
+        _MODES.index(r.mode)
         | _RECHECK * r.recheck
-        | _REJECTED * wrong
+        | _REJECTED * (r.rejected_id is not None)
+        | _TARGET * (r.target_id is not None)
         | _GAP * (r.gap is not None)
-        | _DRAFT * (r.draft_ms != 0)
-    )
-    same = 0
-    for proposed, committed in zip(r.proposed_ids, r.committed_ids, strict=False):
-        if proposed != committed:
-            break
-        same += 1
-    _put(out, r.index)
-    _put_ids(out, r.proposed_ids)
-    _put(out, r.accepted)
-    _put(out, same)
-    _put_ids(out, r.committed_ids[same:])
-    _put(out, r.width)
-    if wrong:
-        _put(out, 0 if r.rejected_id is None else r.rejected_id + 1)
-        _put(out, 0 if r.target_id is None else r.target_id + 1)
-    if r.gap is not None:
-        out += _DOUBLE.pack(r.gap)
-    if r.draft_ms != 0:
-        out += _DOUBLE.pack(r.draft_ms)
-    out += _DOUBLE.pack(r.verify_ms)
-
-
-def _round(reader: "_Reader", head: int) -> Round:
-    index, proposed, accepted = reader.number(), reader.ids(), reader.number()
-    committed = (*proposed[: reader.number()], *reader.ids())
-    width = reader.number()
-    rejected = reader.number() - 1 if head & _REJECTED else -1
-    target = reader.number() - 1 if head & _REJECTED else -1
-    return Round(
-        index=index,
-        mode=_item(_MODES, head >> 2 & 3),
-        proposed_ids=proposed,
-        accepted=accepted,
-        committed_ids=committed,
-        rejected_id=None if rejected < 0 else rejected,
-        target_id=None if target < 0 else target,
-        gap=reader.double() if head & _GAP else None,
-        draft_ms=reader.double() if head & _DRAFT else 0.0,
-        verify_ms=reader.double(),
-        width=width,
-        recheck=bool(head & _RECHECK),
     )
 
 
-def _put(out: bytearray, number: int) -> None:
-    assert number >= 0, number
-    while number > 127:
-        out.append(number & 127 | 128)
-        number >>= 7
-    out.append(number)
+def _common(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many ids the two begin with alike."""
+    for at, (a, b) in enumerate(zip(one, other, strict=False)):
+        if a != b:
+            return at
+    return min(len(one), len(other))
 
 
-def _put_ids(out: bytearray, ids: Sequence[int]) -> None:
-    _put(out, len(ids))
-    for id_ in ids:
-        _put(out, id_)
+def _rounds(reader: "_Reader", count: int) -> Iterator[Round]:
+    flags = reader.take(count)
+    columns = [reader.ints(count) for _ in range(6)]
+    ids = iter(reader.ints(*reader.ints(1)))
+    verify, draft = reader.doubles(count), reader.doubles(count)
+    gaps = iter(reader.doubles(sum(flag & _GAP != 0 for flag in flags)))
+    rows = zip(flags, *columns, draft, verify, strict=True)
+    for flag, index, accepted, width, proposed_count, same, tail, draft_ms, verify_ms in rows:
+        proposed = tuple(islice(ids, proposed_count))
+        yield Round(
+            index,
+            _MODES[flag & _MODE],
+            proposed,
+            accepted,
+            (*proposed[:same], *islice(ids, tail)),
+            next(ids) if flag & _REJECTED else None,
+            next(ids) if flag & _TARGET else None,
+            next(gaps) if flag & _GAP else None,
+            draft_ms,
+            verify_ms,
+            width,
+            flag & _RECHECK != 0,
+        )
 
 
-def _put_text(out: bytearray, text: str) -> None:
-    body = text.encode()
-    _put(out, len(body))
-    out += body
+def _spans_to_bytes(spans: Sequence[Span]) -> bytes:
+    """Differences, which compress well: a span begins where the one before it ended."""
+    ends = [0, *(end for _, end, _ in spans)]
+    tokens = [0, *(token for _, _, token in spans)]
+    steps = chain(
+        (start - before for (start, _, _), before in zip(spans, ends, strict=False)),
+        (end - before for (_, end, _), before in zip(spans, ends, strict=False)),
+        (token - before for (_, _, token), before in zip(spans, tokens, strict=False)),
+    )
+    return array("q", steps).tobytes()
 
 
-def _checked(part: bytes) -> bytes:
-    if len(part) < 5 or zlib.crc32(part[:-4]) != int.from_bytes(part[-4:], "little"):
-        raise UnreadableError("A part whose checksum is wrong.")
-    if part[0] != _VERSION:
-        raise UnreadableError(f"A part of version {part[0]}.")
-    return part[1:-4]
-
-
-def _item(items: tuple[W, ...], index: int) -> W:
-    if index >= len(items):
-        raise UnreadableError("A record with an unknown word.")
-    return items[index]
+def _spans(reader: "_Reader", count: int) -> Iterator[Span]:
+    starts, ends, tokens = reader.longs(count), reader.longs(count), reader.longs(count)
+    absolute = list(accumulate(ends, initial=0))
+    begun = (before + start for before, start in zip(absolute, starts, strict=False))
+    return zip(begun, absolute[1:], accumulate(tokens), strict=True)
 
 
 class _Reader:
-    """Takes numbers off the front of bytes."""
+    """Takes columns off the front of bytes."""
 
     def __init__(self, body: bytes) -> None:
         self._body, self._at = body, 0
 
-    @property
-    def more(self) -> bool:
-        return self._at < len(self._body)
-
-    def byte(self) -> int:
-        if not self.more:
-            raise UnreadableError("A record that ends too soon.")
-        self._at += 1
-        return self._body[self._at - 1]
-
     def take(self, count: int) -> bytes:
-        if self._at + count > len(self._body):
-            raise UnreadableError("A record that ends too soon.")
+        """The next `count` bytes."""
         self._at += count
+        if self._at > len(self._body):
+            raise ValueError("It ends too soon.")
         return self._body[self._at - count : self._at]
 
-    def number(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self.byte()
-            value |= (byte & 127) << shift
-            if byte < 128:
-                return value
-            shift += 7
+    def ints(self, count: int) -> "array[int]":
+        """The next `count` whole numbers of 32 bits."""
+        return array("I", self.take(4 * count))
 
-    def ids(self) -> tuple[int, ...]:
-        return tuple(self.number() for _ in range(self.number()))
+    def longs(self, count: int) -> "array[int]":
+        """The next `count` whole numbers of 64 bits, with signs."""
+        return array("q", self.take(8 * count))
 
-    def double(self) -> float:
-        return _DOUBLE.unpack(self.take(8))[0]
+    def doubles(self, count: int) -> "array[float]":
+        """The next `count` doubles."""
+        return array("d", self.take(8 * count))
 
-    def text(self) -> str:
-        try:
-            return self.take(self.number()).decode()
-        except UnicodeDecodeError as error:
-            raise UnreadableError("A reason that is not text.") from error
+    def rest(self) -> bytes:
+        """All that is left."""
+        return self._body[self._at :]

@@ -74,13 +74,14 @@ def _readable(db: sqlite3.Connection, query: str) -> Iterator[int]:
 
 
 def _take_traces(db: sqlite3.Connection) -> None:
-    for (message,) in db.execute("SELECT id FROM main.message").fetchall():
-        with suppress(sqlite3.DatabaseError):
-            db.execute(
-                "INSERT OR IGNORE INTO main.trace SELECT message, part, body FROM old.trace"
-                " WHERE message = ?",
-                (message,),
-            )
+    for table, owner in (("trace", "message"), ("piece", "conversation")):
+        for (id_,) in db.execute(f"SELECT id FROM main.{owner}").fetchall():
+            with suppress(sqlite3.DatabaseError):
+                db.execute(
+                    f"INSERT OR IGNORE INTO main.{table} SELECT * FROM old.{table}"
+                    f" WHERE {owner} = ?",
+                    (id_,),
+                )
 
 
 def _mended(db: sqlite3.Connection) -> Rescued:

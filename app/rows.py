@@ -8,8 +8,9 @@ from typing import Any, Literal, get_args
 
 from app.conversation import Conversation, Failure, Message, MessageState, Settings
 from app.fields import Fields, parsed
-from app.records import Trace, UnreadableError, unpacked, unpacked_summary
+from app.records import Trace, UnreadableError, unpacked
 from app.settings import settings_from
+from app.summary import Piece, unpacked_summary
 from app.tree import Place
 from engine.events import Finished
 
@@ -17,6 +18,7 @@ CONVERSATION = "id, title, created, updated, pinned, settings"
 MESSAGE = (
     "id, conversation, role, state, created, text, thinking, thinking_s, finished, failure, seal"
 )
+WORDS = MESSAGE.replace("finished, failure", "NULL, NULL")
 _STATES: tuple[MessageState, ...] = get_args(MessageState)
 
 
@@ -52,9 +54,12 @@ def conversation_from(row: Sequence[Any]) -> tuple[Conversation, list[Damage]]:
 
 
 def message_from(
-    row: Sequence[Any], parts: Sequence[Any], place: Place
+    row: Sequence[Any], parts: Sequence[Any], place: Place, piece: Piece | None = None
 ) -> tuple[Message, list[Damage]]:
-    """A message from its row and the parts of its trace, and what was wrong with them."""
+    """A message from its row and the parts of its trace, and what was wrong with them.
+
+    `piece` finds the pieces of its prompt; without it the prompt is left out.
+    """
     damages: list[Damage] = []
     role_text, state_text = _text(row[2], "role", damages), _text(row[3], "state", damages)
     text, thinking = _text(row[5], "text", damages), _text(row[6], "thinking", damages)
@@ -80,7 +85,7 @@ def message_from(
         rounds=trace.rounds,
         marks=trace.marks,
         spans=trace.spans,
-        finished=_summary(row[8], text, thinking, damages),
+        finished=_summary(row[8], (text, thinking), piece, damages),
         failure=_failure(row[9], damages),
         position=place.position,
         alternatives=place.alternatives,
@@ -119,11 +124,13 @@ def _trace(parts: Sequence[Any], damages: list[Damage]) -> Trace:
         return Trace()
 
 
-def _summary(value: object, text: str, thinking: str, damages: list[Damage]) -> Finished | None:
+def _summary(
+    value: object, words: tuple[str, str], piece: Piece | None, damages: list[Damage]
+) -> Finished | None:
     if value is None:
         return None
     try:
-        return unpacked_summary(_bytes(value), text, thinking)
+        return unpacked_summary(_bytes(value), *words, piece)
     except UnreadableError as error:
         damages.append(Damage("finished", str(error), _bytes(value)))
         return None

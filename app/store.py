@@ -12,9 +12,10 @@ from pathlib import Path
 from app import recovered, rows, search, upkeep
 from app.conversation import Conversation, Failure, Message, MessageState, Settings
 from app.migrations import migrate
-from app.records import Record, packed, packed_summary
+from app.reading import conversation_of, read, tree_of
+from app.records import Record, packed
 from app.settings import settings_to_plain
-from app.tree import Node, Place, Tree
+from app.summary import packed_summary
 from engine.events import Finished
 
 
@@ -118,23 +119,24 @@ class ConversationStore:
         self._set(id_, "settings", _plain(settings))
 
     def messages(self, conversation: int) -> list[Message]:
-        """The shown branch, root to leaf."""
-        return [self._read(conversation, at) for at in self._tree(conversation).branch()]
+        """The shown branch, root to leaf; their summaries without the ids of the prompts."""
+        branch = tree_of(self._db, conversation).branch()
+        return [read(self._db, conversation, place, "trace") for place in branch]
 
     def message(self, id_: int) -> Message | None:
-        """One message, wherever it is in its tree."""
-        conversation = self._conversation_of(id_)
+        """One message, wherever it is in its tree, with everything that is kept of it."""
+        conversation = conversation_of(self._db, id_)
         if conversation is None:
             return None
-        return self._read(conversation, self._tree(conversation).place(id_))
+        return read(self._db, conversation, tree_of(self._db, conversation).place(id_), "prompt")
 
     def path(self, id_: int) -> list[Message]:
-        """The messages from the root to `id_`, both included, without their traces."""
-        conversation = self._conversation_of(id_)
+        """The messages from the root to `id_`, both included, only as they were said."""
+        conversation = conversation_of(self._db, id_)
         if conversation is None:
             return []
-        path = self._tree(conversation).path_to(id_)
-        return [self._read(conversation, at, traced=False) for at in path]
+        path = tree_of(self._db, conversation).path_to(id_)
+        return [read(self._db, conversation, place, "words") for place in path]
 
     def add_turn(
         self, conversation: int, parent: int | None, text: str | None, title: str = ""
@@ -184,48 +186,23 @@ class ConversationStore:
             self._write(message, written, state)
             self._db.execute(
                 "UPDATE message SET finished = ?, failure = ? WHERE id = ?",
-                (summary, rows.failure_to_text(failure), message),
+                (summary and summary.body, rows.failure_to_text(failure), message),
+            )
+            self._db.executemany(
+                "INSERT OR IGNORE INTO piece SELECT conversation, ?, ? FROM message WHERE id = ?",
+                [(*piece, message) for piece in summary.pieces.items()] if summary else (),
             )
             search.put(self._db, message, written.text)
 
     def choose(self, message: int, step: int) -> None:
         """Show the alternative `step` after (or before) `message`; at the ends nothing changes."""
-        conversation = self._conversation_of(message)
+        conversation = conversation_of(self._db, message)
         if conversation is None:
             return
-        beside = self._tree(conversation).beside(message, step)
+        beside = tree_of(self._db, conversation).beside(message, step)
         if beside is not None:
             with self._transaction():
                 self._show(conversation, beside)
-
-    def _tree(self, conversation: int) -> Tree:
-        root = self._db.execute("SELECT chosen FROM conversation WHERE id = ?", (conversation,))
-        (chosen,) = root.fetchone() or (None,)
-        nodes = self._db.execute(
-            "SELECT id, parent, chosen FROM message WHERE conversation = ?", (conversation,)
-        )
-        return Tree((Node(*row) for row in nodes), chosen)
-
-    def _conversation_of(self, message: int) -> int | None:
-        row = self._db.execute("SELECT conversation FROM message WHERE id = ?", (message,))
-        (conversation,) = row.fetchone() or (None,)
-        return conversation
-
-    def _read(self, conversation: int, place: Place, *, traced: bool = True) -> Message:
-        try:
-            row = self._db.execute(
-                f"SELECT {rows.MESSAGE} FROM message WHERE id = ?", (place.id,)
-            ).fetchone()
-            parts = self._db.execute(
-                "SELECT body FROM trace WHERE message = ? AND ? ORDER BY part", (place.id, traced)
-            ).fetchall()
-        except sqlite3.DatabaseError as error:
-            lost = rows.Damage("row", str(error), b"")
-            recovered.keep(self._db, conversation, place.id, [lost])
-            return rows.lost_message(conversation, place)
-        message, damages = rows.message_from(row, [body for (body,) in parts], place)
-        recovered.keep(self._db, conversation, place.id, damages)
-        return message
 
     def _sure(self, id_: int) -> Message:
         message = self.message(id_)
@@ -262,7 +239,7 @@ class ConversationStore:
 
     def _show(self, conversation: int, message: int) -> None:
         """Make every step on the way to `message` the chosen one."""
-        path = self._tree(conversation).path_to(message)
+        path = tree_of(self._db, conversation).path_to(message)
         self._db.execute(
             "UPDATE conversation SET chosen = ? WHERE id = ?", (path[0].id, conversation)
         )

@@ -138,11 +138,11 @@ def test_that_leaving_in_the_middle_of_an_answer_saves_it_as_stopped(folders):
         return reply
 
     reply = asyncio.run(main())
-    _, crashed, messages = visit(folders, lambda program: program.chat.messages(reply.conversation))
+    _, crashed, message = visit(folders, lambda program: program.chat.message(reply.message))
     assert not crashed
-    assert messages[-1] == reply.result
-    assert messages[-1].state == "cancelled"
-    assert messages[-1].text.startswith("word0 word1 ")
+    assert message == reply.result
+    assert message.state == "cancelled"
+    assert message.text.startswith("word0 word1 ")
 
 
 def test_that_a_failure_inside_still_closes_everything(folders):

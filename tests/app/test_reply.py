@@ -23,7 +23,7 @@ def start(coroutine):
 
 
 async def stored(program, reply):
-    return (await program.chat.messages(reply.conversation))[-1]
+    return await program.chat.message(reply.message)
 
 
 def test_that_the_events_are_shown_in_order_and_the_message_is_on_disk_as_it_ended(play):
@@ -137,6 +137,16 @@ def test_that_replies_of_other_conversations_wait_in_order_and_say_so(play):
 
     assert play(engine, scene) == ([False, True, True], [False, False, False])
     assert [r.turns[0].text for r in engine.requests] == ["question 0", "question 1", "question 2"]
+
+
+def test_that_a_reply_does_not_wait_for_one_that_has_ended_or_was_asked_later(play):
+    async def scene(program):
+        first, second, third = [await sent(program, f"question {n}") for n in range(3)]
+        before = [first.waiting, second.waiting, third.waiting]
+        await first.run(None)
+        return before, [second.waiting, third.waiting]
+
+    assert play(SlowEngine(tokens=1), scene) == ([False, True, True], [False, True])
 
 
 def test_that_stopping_a_waiting_reply_withdraws_it_and_leaves_the_first_alone(play):

@@ -22,20 +22,20 @@ def test_that_a_finished_reply_comes_back_equal_after_reopening(store, path, tal
     store.finish(reply.id, Written("Because.", "hm", 1.5, [MARK, (3, 8, 1)]), "stop", FINISHED)
     store.close()
     with closing(ConversationStore(path)) as again:
-        assert again.messages(conversation) == [
-            question,
-            replace(
-                reply,
-                text="Because.",
-                state="stop",
-                thinking="hm",
-                thinking_s=1.5,
-                rounds=(ROUND,),
-                marks=(MARK,),
-                spans=((0, 3, 0), (3, 8, 1)),
-                finished=FINISHED,
-            ),
-        ]
+        whole = replace(
+            reply,
+            text="Because.",
+            state="stop",
+            thinking="hm",
+            thinking_s=1.5,
+            rounds=(ROUND,),
+            marks=(MARK,),
+            spans=((0, 3, 0), (3, 8, 1)),
+            finished=FINISHED,
+        )
+        assert again.message(reply.id) == whole
+        without_prompt = replace(whole, finished=replace(FINISHED, prompt_ids=()))
+        assert again.messages(conversation) == [question, without_prompt]
 
 
 def test_that_a_failed_reply_keeps_its_text_and_its_reason(store, talk):
@@ -217,3 +217,31 @@ def test_that_a_store_in_memory_works_too():
         conversation = store.add_conversation(Settings()).id
         store.add_turn(conversation, None, "hi", "hi")
         assert [c.title for c in store.conversations("hi")] == ["hi"]
+
+
+def test_that_what_cannot_be_undone_any_more_keeps_its_reason(store):
+    def fail():
+        with store._transaction():
+            store._db.execute("ROLLBACK")  # as SQLite does by itself when the disk is full
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+
+
+def test_that_a_torn_message_is_shown_as_lost_among_intact_ones(store, path, talk):
+    store.finish(talk[2].id, Written("torn here " * 5_000), "stop")
+    follow, _ = store.add_turn(talk[0], talk[2].id, "more")
+    store.close()
+    content = bytearray(path.read_bytes())
+    at = content.rindex(b"torn here torn") // 4096 * 4096  # the last page of the text
+    first = next(n for n in range(at - 4096, 0, -4096) if b"torn here" not in content[n : n + 4096])
+    torn = first + 4096
+    content[torn : torn + 4] = b"\xff\xff\xff\xff"  # it names a page that is not there
+    path.write_bytes(content)
+    with closing(ConversationStore(path)) as again:
+        messages = again.messages(talk[0])
+        assert [m.id for m in messages][:3] == [talk[1].id, talk[2].id, follow.id]
+        assert (messages[1].text, messages[1].state) == ("", "damaged")
+        assert messages[2].text == "more"
+        assert again.conversation(talk[0]).damaged
