@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from typing import Literal
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QCloseEvent
@@ -25,8 +26,27 @@ from ui.theme import Themes
 from ui.title_bar import TitleBar
 from ui.wording import tr
 
-LOAD_IT, CONTINUE, SETTINGS, CHOOSE = "Load it", "Continue", "Open Settings", "Choose another"
-DOABLE = frozenset({LOAD_IT, CONTINUE, SETTINGS, CHOOSE, wording.UNDO})
+Command = Literal["undo", "load", "continue", "settings", "again", "new", "models"]
+_COMMANDS: tuple[tuple[str, Command], ...] = (
+    ("undo", "undo"),
+    ("load it", "load"),
+    ("continue", "continue"),
+    ("open settings", "settings"),
+    ("try again", "again"),
+    ("start a new conversation", "new"),
+    ("choose another", "models"),
+    ("open its target", "models"),
+)
+
+
+def command_of(action: str) -> Command | None:
+    """What the window can do of what a problem advises; None when that is up to the person."""
+    words = action.lower()
+    return next((command for start, command in _COMMANDS if words.startswith(start)), None)
+
+
+def _is_doable(action: str) -> bool:
+    return command_of(action) is not None
 
 
 class MainWindow(QMainWindow):
@@ -39,7 +59,7 @@ class MainWindow(QMainWindow):
         settings = program.settings
         self.sidebar = Sidebar(themes)
         self.title_bar = TitleBar(themes)
-        self.problem_bar = ProblemBar(themes, DOABLE)
+        self.problem_bar = ProblemBar(themes, _is_doable)
         self.view = ChatView(program.chat, tasks, themes, settings.current.defaults)
         self.panes = Panes(self.sidebar, self._column())
         self.setCentralWidget(self.panes)
@@ -182,20 +202,27 @@ class MainWindow(QMainWindow):
                 self.problem_bar.show_notice(tr(wording.LOADED, model=event.target))
 
     def _act(self, action: str, about: int) -> None:
-        if action == wording.UNDO:
-            self.conversations.restore(about)
-        else:
-            self._act_here(action)
+        view = self.view
+        match command_of(action):
+            case "undo":
+                self.conversations.restore(about)
+            case "load":
+                self._tasks.start(self._load(view.here or 0))
+            case "continue":
+                view.continue_last()
+            case "again":
+                view.regenerate_last()
+            case "settings":
+                self.preferences.open_sheet()
+            case "new":
+                self.conversations.new()
+            case "models":
+                self._open_chat_settings()
+            case None:
+                self.problem_bar.show_notice(action)
 
     def _act_here(self, action: str) -> None:
-        if action == CONTINUE:
-            self.view.continue_last()
-        elif action == SETTINGS:
-            self.preferences.open_sheet()
-        elif action == LOAD_IT:
-            self._tasks.start(self._load(self.view.here or 0))
-        else:
-            self._open_chat_settings()
+        self._act(action, 0)
 
     def _toggle_full_screen(self) -> None:
         if self.isFullScreen():

@@ -1,5 +1,6 @@
 """The bar below the title: what went wrong, what is safe, what to do; or what can be undone."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QRectF, Qt, QTimer, Signal
@@ -35,7 +36,7 @@ class ProblemBar(QWidget):
 
     acted = Signal(str, int)
 
-    def __init__(self, themes: Themes, doable: frozenset[str]) -> None:
+    def __init__(self, themes: Themes, doable: Callable[[str], bool]) -> None:
         super().__init__()
         self._themes, self._doable = themes, doable
         self._queue: list[Shown] = []
@@ -64,15 +65,14 @@ class ProblemBar(QWidget):
 
     def show_problem(self, problem: Problem) -> None:
         """Say what went wrong, unless the bar says so already."""
-        advice = problem.action
-        parts = [f"{problem.title}.", problem.sentence, problem.safe]
-        if advice and advice not in self._doable and advice != wording.COPY_DETAILS:
+        advice = problem.action.removesuffix(".")
+        can_do = self._doable(advice)
+        title = f"{problem.title}." if problem.title else ""
+        parts = [title, problem.sentence, problem.safe]
+        if advice and not can_do and advice != wording.COPY_DETAILS:
             parts.append(f"{advice}.")
-        shown = Shown(
-            " ".join(part for part in parts if part),
-            advice if advice in self._doable else "",
-            problem.details,
-        )
+        text = " ".join(part for part in parts if part)
+        shown = Shown(text, advice if can_do else "", problem.details)
         if shown not in self._queue:
             self._queue.append(shown)
             self._refresh()

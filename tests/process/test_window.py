@@ -1,77 +1,11 @@
-"""The real window in a process of its own: how it starts and how it ends."""
+"""The real window in a process of its own: how it starts, and what signals mean to it."""
 
-import asyncio
-import os
 import signal
-import subprocess
-import sys
-import time
-from contextlib import contextmanager
 
 import pytest
 
-from app.folders import Folders
-from app.program import running
-from tests.support.scripted import SlowEngine, words
-
-SECONDS_TO_END = 3.0
-
-
-@contextmanager
-def driven(home, *script):
-    """The window, driven by `script`; killed when the test leaves it running."""
-    environment = {**os.environ, "SLIPSTREAM_HOME": str(home), "QT_QPA_PLATFORM": "offscreen"}
-    child = subprocess.Popen(
-        [sys.executable, "-X", "dev", "-W", "error", "-m", "tests.support.driven", *script],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
-    )  # fmt: skip
-    try:
-        yield child
-    finally:
-        child.kill()
-        child.communicate()
-
-
-def end_of(child):
-    """Its exit code, what it said on stderr, and the seconds until it ended."""
-    start = time.monotonic()
-    _, said = child.communicate(timeout=20)
-    return child.returncode, _without_qt_note(said), time.monotonic() - start
-
-
-def _without_qt_note(said):
-    note = "This plugin does not support propagateSizeHints()"  # of the offscreen platform
-    return [line for line in said.splitlines() if line and line != note]
-
-
-def started_again(home):
-    """The problems and the messages that the next start finds."""
-
-    async def look():
-        async with running(Folders.below(home), engine=SlowEngine) as program:
-            (conversation,) = await program.chat.conversations()
-            return program.problems, await program.chat.messages(conversation.id)
-
-    return asyncio.run(look())
-
-
-@pytest.mark.parametrize(
-    ("moment", "pace", "least"),
-    [
-        ("loading", ("8000", "1", "20"), 0),
-        ("reading", ("1", "400", "20"), 0),
-        ("writing", ("1", "1", "20"), 10),
-    ],
-)
-def test_that_closing_at_any_moment_ends_soon_and_saves(home, moment, pace, least):
-    with driven(home, moment, "close", *pace) as child:
-        assert child.stdout.readline() == "ready\n"
-        code, said, seconds = end_of(child)
-    problems, (question, answer) = started_again(home)
-    assert (code, said, problems) == (0, [], ())
-    assert seconds < SECONDS_TO_END
-    assert (question.text, answer.state) == ("Why?", "cancelled")
-    assert answer.text.startswith("".join(words(n) for n in range(least)))
+from tests.support.scripted import words
+from tests.support.window_process import SECONDS_TO_END, driven, end_of, started_again
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
