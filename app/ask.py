@@ -34,12 +34,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("question", help="the question; - reads it from standard input")
     parser.add_argument("--json", action="store_true", help="print one event per line")
     add_model(parser)
-    parser.add_argument("--system", default="", help="what the model is told before the question")
-    parser.add_argument("--draft", choices=("auto", "on", "off"), default="auto")
-    parser.add_argument("--copies", choices=("on", "off"), default="on")
-    parser.add_argument("--max-tokens", type=whole(1, 10**6), default=1024, metavar="N")
-    parser.add_argument("--stop", action="append", default=[], metavar="TEXT", help="repeatable")
-    parser.add_argument("--thinking", choices=("on", "off"), help="where the model can think")
+    add = parser.add_argument
+    add("--system", default="", metavar="TEXT", help="what the model is told before the question")
+    add("--draft", choices=("auto", "on", "off"), default="auto", help="on: never pause")
+    add("--copies", choices=("on", "off"), default="on", help="guess what stood in the text before")
+    add("--max-tokens", type=whole(1, 10**6), default=1024, metavar="N")
+    add("--stop", action="append", default=[], metavar="TEXT", help="end there; repeatable")
+    add("--thinking", choices=("on", "off"), help="where the model can think")
     _add_sampling(parser)
 
 
@@ -133,16 +134,16 @@ class _Text:
 
 
 def _add_sampling(parser: argparse.ArgumentParser) -> None:
-    big = 1e6
     add = parser.add_argument
-    add("--seed", type=whole(0, 2**64 - 1), help="repeats a reply; chosen and told if not given")
-    add("--temperature", type=number(0, 100), default=0.7, help="0 always takes the best token")
-    add("--top-p", type=number(0, 1, open_low=True), default=0.95)
-    add("--top-k", type=whole(0, 2**31 - 1), default=0, help="0 takes all")
-    add("--min-p", type=number(0, 1), default=0.0)
-    add("--repetition-penalty", type=number(0, 100, open_low=True), default=1.0)
-    add("--presence-penalty", type=number(-big, big), default=0.0)
-    add("--frequency-penalty", type=number(-big, big), default=0.0)
+    any_penalty = number(-1e6, 1e6)
+    add("--seed", type=whole(0, 2**64 - 1), metavar="N", help="repeats a reply; told at its end")
+    add("--temperature", type=number(0, 100), default=0.7, metavar="X", help="0: always the best")
+    add("--top-p", type=number(0, 1, open_low=True), default=0.95, metavar="X")
+    add("--top-k", type=whole(0, 2**31 - 1), default=0, metavar="N", help="0: all")
+    add("--min-p", type=number(0, 1), default=0.0, metavar="X")
+    add("--repetition-penalty", type=number(0, 100, open_low=True), default=1.0, metavar="X")
+    add("--presence-penalty", type=any_penalty, default=0.0, metavar="X")
+    add("--frequency-penalty", type=any_penalty, default=0.0, metavar="X")
 
 
 def _request(args: argparse.Namespace, question: str) -> Request:

@@ -210,6 +210,12 @@ def _answer(engine: Any, starter: Path, drafting: Drafting) -> Finished:  # noqa
     return last
 
 
+def _word(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)
+
+
 def _has_display() -> bool:
     if sys.platform != "linux":
         return True
@@ -226,7 +232,7 @@ def _loads(library: str) -> bool:
 
 def _text(report: dict[str, Any]) -> str:
     shown = {k: v for k, v in report.items() if k not in ("ok", "problems", "self_test")}
-    lines = [f"{name.replace('_', ' '):<10} {value}" for name, value in shown.items()]
+    lines = [f"{name.replace('_', ' '):<10} {_word(value)}" for name, value in shown.items()]
     test = report["self_test"]
     if test and not test["problem"]:
         lines.append(f"{'self-test':<10} passed in {test['seconds']} s")
