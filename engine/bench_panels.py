@@ -5,23 +5,31 @@ Chosen so that the starter does what it is asked; a larger model does so without
 
 from engine.bench import Panel
 
-_LETTER = """Dear Anna, thank you for your letter. We arrived in Lisbon on Tuesday evening. The hotel is
-small and quiet. Every morning we walk to the river and drink coffee. On Friday we will take the
-train to Porto. We hope to see you soon.""".replace("\n", " ")
-_MUSEUM = """The museum opens at ten in the morning and closes at six in the evening. Visitors can
-leave their coats and bags at the entrance. Photographs are allowed in all rooms, but please do not
-use a flash. The cafe on the first floor serves soup, sandwiches and cake. Guided tours start every
-hour in front of the clock. Children under twelve years may enter for free when they come with an
-adult. The garden is open from April to October.""".replace("\n", " ")
-_LIGHTHOUSE = """The lighthouse keeper climbed the spiral stairs every evening at dusk. He carried a
-small brass lantern, a tin of oil and a folded cloth. At the top he cleaned the great lens, filled
-the lamp and lit the wick.""".replace("\n", " ")
-_TRAIN = """The train to the coast leaves at nine oclock in the morning. Pasengers should be on the
-platform ten minutes befor it leaves. Tickets can be bought at the station or on the train. Bicycles
-travel in the last wagon.""".replace("\n", " ")
-_HOUSE = """Tom lives in a small house by the river. Every morning Tom feeds the ducks. In the evening
-Tom reads a book by the fire. On Sundays Tom visits his grandmother in the next village.""".replace(
-    "\n", " "
+_LETTER = (
+    "Dear Anna, thank you for your letter. We arrived in Lisbon on Tuesday evening. The hotel is "
+    "small and quiet. Every morning we walk to the river and drink coffee. On Friday we will take"
+    " the train to Porto. We hope to see you soon."
+)
+_MUSEUM = (
+    "The museum opens at ten in the morning and closes at six in the evening. Visitors can leave "
+    "their coats and bags at the entrance. Photographs are allowed in all rooms, but please do "
+    "not use a flash. The cafe on the first floor serves soup, sandwiches and cake. Guided tours "
+    "start every hour in front of the clock. Children under twelve years may enter for free when "
+    "they come with an adult. The garden is open from April to October."
+)
+_LIGHTHOUSE = (
+    "The lighthouse keeper climbed the spiral stairs every evening at dusk. He carried a small "
+    "brass lantern, a tin of oil and a folded cloth. At the top he cleaned the great lens, filled"
+    " the lamp and lit the wick."
+)
+_TRAIN = (
+    "The train to the coast leaves at nine oclock in the morning. Pasengers should be on the "
+    "platform ten minutes befor it leaves. Tickets can be bought at the station or on the train. "
+    "Bicycles travel in the last wagon."
+)
+_HOUSE = (
+    "Tom lives in a small house by the river. Every morning Tom feeds the ducks. In the evening "
+    "Tom reads a book by the fire. On Sundays Tom visits his grandmother in the next village."
 )
 _PRICES = """- apples 3 euros
 - bread 2 euros
