@@ -182,23 +182,30 @@ def make_starter() -> None:
         give_up("the starter model could not be converted, see above.")
 
 
-def install_system(level: str) -> None:
-    """Install the libraries of the system that are missing, or say how."""
+def install_system(level: str) -> bool:
+    """Install the libraries of the system that are missing, or say how.
+
+    Returns:
+        Whether a window could open; without a screen nobody is stopped by what only it needs.
+    """
     missing = system.missing(level)
-    if not missing:
-        return
-    packages = [need.package for need in missing]
-    if system.may_install():
+    if missing and system.may_install():
+        packages = [need.package for need in missing]
         say("installing with apt: " + " ".join(packages))
-        if system.install(packages):
-            return
+        system.install(packages)
         missing = system.missing(level)
+    if not missing:
+        return True
     for need in missing:
         say(f"missing: {need.what} ({need.package})")
     line = system.line([need.package for need in missing])
-    if any(need.required for need in missing):
-        give_up(f"the window needs these; type this and run the same command again: {line}")
-    say(f"all works without, but slower or plainer; to add them: {line}")
+    if not any(need.required for need in missing):
+        say(f"all works without, but slower or plainer; to add them: {line}")
+        return True
+    if level == "test" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        give_up(f"some of these are required; type this and run the same command again: {line}")
+    say(f"no window can open before you type this; the terminal works without: {line}")
+    return False
 
 
 def done() -> dict[str, str]:
@@ -245,12 +252,13 @@ def set_up(level: str) -> None:
     """Do the steps that are not done, each noted when it is finished."""
     wanted = keys(level)
     check_machine()
-    install_system(level)
+    system_is_complete = install_system(level)
     make_venv()
     if not (STARTER / "model.safetensors").exists():
         note("starter", "")
     note("root", wanted["root"])
-    note("system " + level, wanted["system " + level])
+    if system_is_complete:
+        note("system " + level, wanted["system " + level])
     work: dict[str, Callable[[], None]] = {
         "packages " + level: lambda: install_packages(level),
         "program": install_program,

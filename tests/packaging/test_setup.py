@@ -148,3 +148,25 @@ def test_that_a_system_without_apt_is_told_the_names(system, monkeypatch):
     monkeypatch.setattr(system.shutil, "which", lambda name: None)
     assert system.line(["libegl1"]).endswith("libegl1")
     assert not system.may_install()
+
+
+@pytest.fixture
+def lacking(setup, monkeypatch):
+    """A machine without one required library and without the right to install it."""
+    need = setup.system.Need("libnone1", "windows", "libnone-such.so.1")
+    monkeypatch.setattr(setup.system, "missing", lambda level: [need])
+    monkeypatch.setattr(setup.system, "may_install", lambda: False)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    return setup
+
+
+def test_that_without_a_screen_a_missing_window_library_stops_nobody(lacking, capsys):
+    assert lacking.install_system("run") is False
+    assert "libnone1" in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_that_with_a_screen_the_line_to_type_comes_first(lacking, monkeypatch):
+    monkeypatch.setenv("DISPLAY", ":0")
+    with pytest.raises(SystemExit, match=r"type this and run the same command again: .*libnone1"):
+        lacking.install_system("run")
