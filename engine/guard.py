@@ -1,6 +1,6 @@
 """How many drafts to make now: as many as this machine and this text repay, often none.
 
-Measured online from the rounds themselves (core.md 4). Pure arithmetic: no clock, no tokens, no
+Measured online from the rounds themselves. Pure arithmetic: no clock, no tokens, no
 model; it changes speed only, never a word.
 """
 

@@ -1,4 +1,4 @@
-"""What a reply's rounds add up to. Definitions: core.md 9."""
+"""What a reply's rounds add up to, each number defined once."""
 
 from dataclasses import dataclass, field
 

@@ -151,3 +151,11 @@ def test_that_what_the_tests_install_includes_what_the_program_needs():
         return {line.split()[0] for line in lines if "==" in line and line[0].isalnum()}
 
     assert pins("requirements.txt") < pins("requirements-dev.txt")
+
+
+def test_that_what_any_thread_may_import_needs_only_the_standard_library():
+    words = "engine.errors, engine.events, engine.request, engine.controls, engine.backend"
+    loaded = loaded_by(f"import {words}, app.conversation")
+    foreign = loaded - sys.stdlib_module_names - {"app", "engine", "__main__"}
+    bare = loaded_by("pass")  # what this interpreter's own site packages bring
+    assert foreign <= bare

@@ -11,7 +11,7 @@ P = [3, 5, 7, 11, 13, 17, 19, 23, 29, 31]
 def tiny(seed: int, vocab: int = 64, window: int | None = None) -> nn.Module:
     """A llama with two layers and random weights; with `window` its first layer sees only that far.
 
-    Float32, tied embeddings. The words of `cases.md` call it TINY(seed, vocab, window).
+    Float32, tied embeddings.
     """
     mx.random.seed(seed)
     model = llama.Model(llama.ModelArgs.from_dict(tiny_config(vocab, window)))
