@@ -138,25 +138,25 @@ def _common(one: Sequence[int], other: Sequence[int]) -> int:
 
 def _rounds(reader: "_Reader", count: int) -> Iterator[Round]:
     flags = reader.take(count)
-    columns = [reader.ints(count) for _ in range(6)]
+    index, accepted, width = reader.ints(count), reader.ints(count), reader.ints(count)
+    proposed_counts, same, tail = reader.ints(count), reader.ints(count), reader.ints(count)
     ids = iter(reader.ints(*reader.ints(1)))
     verify, draft = reader.doubles(count), reader.doubles(count)
     gaps = iter(reader.doubles(sum(flag & _GAP != 0 for flag in flags)))
-    rows = zip(flags, *columns, draft, verify, strict=True)
-    for flag, index, accepted, width, proposed_count, same, tail, draft_ms, verify_ms in rows:
-        proposed = tuple(islice(ids, proposed_count))
+    for at, flag in enumerate(flags):
+        proposed = tuple(islice(ids, proposed_counts[at]))
         yield Round(
-            index,
+            index[at],
             _MODES[flag & _MODE],
             proposed,
-            accepted,
-            (*proposed[:same], *islice(ids, tail)),
+            accepted[at],
+            (*proposed[: same[at]], *islice(ids, tail[at])),
             next(ids) if flag & _REJECTED else None,
             next(ids) if flag & _TARGET else None,
             next(gaps) if flag & _GAP else None,
-            draft_ms,
-            verify_ms,
-            width,
+            draft[at],
+            verify[at],
+            width[at],
             flag & _RECHECK != 0,
         )
 

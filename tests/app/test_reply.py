@@ -192,6 +192,42 @@ def test_that_cancelling_the_task_saves_what_is_there_as_stopped(play):
     assert message.finished.reason == "cancelled"
 
 
+def test_that_cancelling_saves_before_it_waits_for_an_engine_that_hangs(play, until):
+    hangs, gate = threading.Event(), threading.Event()
+    engine = SlowEngine(tokens=40)
+    decode = engine._decode
+
+    def hang(request, controls):
+        for event in decode(request, controls):
+            yield event
+            if event == TextDelta("answer", words(9), 9, 9):
+                hangs.set()
+                gate.wait()
+
+    engine._decode = hang
+
+    async def scene(program):
+        reply = await sent(program)
+        task = start(reply.run(None))
+        await until(hangs.is_set)
+        task.cancel()
+        await until(reply.over.is_set)
+        message = await stored(program, reply)
+        assert not task.done()
+        gate.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return message, await stored(program, reply)
+
+    early, late = play(engine, scene)
+    assert (early.text, early.state, early.finished) == (text_of(0, 10), "cancelled", None)
+    assert (late.text[: len(early.text)], late.state, late.finished.reason) == (
+        early.text,
+        "cancelled",
+        "cancelled",
+    )
+
+
 def test_that_cancelling_a_waiting_task_withdraws_it(play):
     gate = threading.Event()
     engine = SlowEngine(tokens=3, gate=gate)
