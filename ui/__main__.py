@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from types import FrameType
+from types import FrameType, TracebackType
 
 from PySide6.QtWidgets import QApplication
 from qasync import QEventLoop
@@ -68,6 +68,14 @@ class Root:
         if self._window is not None:
             self._window.close()
 
+    def uncaught(
+        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        """What no one caught, in a slot or in a paint, is a bug: say so, and print it as usual."""
+        sys.__excepthook__(kind, error, trace)
+        if self._window is not None:
+            self._window.report(error)
+
     def _report(self, error: BaseException) -> None:
         _log.error("A task failed.", exc_info=error)
         if self._window is not None:
@@ -89,6 +97,7 @@ def main(engine: Callable[[], EngineLike] | None = None) -> int:
     app.setQuitOnLastWindowClosed(False)
     app.setStyle("Fusion")
     root = Root(engine)
+    sys.excepthook = root.uncaught
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, root.ask_end)
     with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner:

@@ -114,8 +114,8 @@ class MainWindow(QMainWindow):
             (menus.quit_, self.close),
             (menus.sidebar, self.panes.toggle_sidebar),
             (menus.stop, view.stop),
-            (menus.regenerate, view.regenerate_last),
-            (menus.continue_, view.continue_last),
+            (menus.regenerate, view.again.regenerate_last),
+            (menus.continue_, view.again.continue_last),
             (menus.draft, view.toggle_drafting),
             (menus.chat_settings, self._open_chat_settings),
             (menus.unload, self._unload),
@@ -209,9 +209,9 @@ class MainWindow(QMainWindow):
             case "load":
                 self._tasks.start(self._load(view.here or 0))
             case "continue":
-                view.continue_last()
+                view.again.continue_last()
             case "again":
-                view.regenerate_last()
+                view.again.regenerate_last()
             case "settings":
                 self.preferences.open_sheet()
             case "new":

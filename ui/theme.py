@@ -1,6 +1,6 @@
 """Colours and fonts by the name of their use, and which set of them is shown."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -60,6 +60,10 @@ class Theme:
             "#1b1b1a #161615 #232322 #343431 #ececea #b3b2ab #908f87 #6cb2ff"
             " #f0a848 #6b6a65 #8f8e86 #69c98a #f0b35c #ff8a80 #26303b #191918",
         )
+
+    def contrasted(self) -> "Theme":
+        """The same colours with every faint one made stronger."""
+        return replace(self, dim=self.text, faint=self.dim, line=self.faint, rejected=self.dim)
 
     @property
     def selection(self) -> QColor:
@@ -135,10 +139,13 @@ class Themes(QObject):
         super().__init__(parent)
         self._appearance: Appearance = appearance
         self._text_size = text_size
-        hints = QGuiApplication.styleHints()
-        self._is_system_dark = hints.colorScheme() == Qt.ColorScheme.Dark
+        self._hints = QGuiApplication.styleHints()
+        self._contrast = self._hints.accessibility()
+        self._is_system_dark = self._hints.colorScheme() == Qt.ColorScheme.Dark
         self._current = self._resolved()
-        hints.colorSchemeChanged.connect(self._follow)
+        self._hints.colorSchemeChanged.connect(self._follow)
+        self._contrast.contrastPreferenceChanged.connect(self._follow_contrast)
+        self._tell_qt()
 
     @property
     def current(self) -> Theme:
@@ -158,6 +165,9 @@ class Themes(QObject):
     def set_appearance(self, appearance: Appearance) -> None:
         """Show `appearance` from now on."""
         self._appearance = appearance
+        if appearance == "system":
+            self._hints.unsetColorScheme()
+            self._is_system_dark = self._hints.colorScheme() == Qt.ColorScheme.Dark
         self._refresh()
 
     def set_text_size(self, text_size: float) -> None:
@@ -173,15 +183,28 @@ class Themes(QObject):
 
     def _resolved(self) -> Theme:
         dark = self._appearance == "dark" or (self._appearance == "system" and self._is_system_dark)
-        return Theme.dark(self._text_size) if dark else Theme.light(self._text_size)
+        theme = Theme.dark(self._text_size) if dark else Theme.light(self._text_size)
+        wants_more = self._contrast.contrastPreference() == Qt.ContrastPreference.HighContrast
+        return theme.contrasted() if wants_more else theme
 
     def _follow(self, scheme: Qt.ColorScheme) -> None:
-        self._is_system_dark = scheme == Qt.ColorScheme.Dark
+        if self._appearance == "system":
+            self._is_system_dark = scheme == Qt.ColorScheme.Dark
+            self._refresh()
+
+    def _follow_contrast(self, _preference: Qt.ContrastPreference) -> None:
         self._refresh()
 
     def _refresh(self) -> None:
         theme = self._resolved()
         if theme != self._current:
             self._current = theme
-            cast("QGuiApplication", QGuiApplication.instance()).setPalette(theme.palette())
+            self._tell_qt()
             self.changed.emit()
+
+    def _tell_qt(self) -> None:
+        """Give the colours to what Qt and the system draw: menus, dialogs, title bars."""
+        if self._appearance != "system":
+            scheme = Qt.ColorScheme.Dark if self._current.is_dark else Qt.ColorScheme.Light
+            self._hints.setColorScheme(scheme)
+        cast("QGuiApplication", QGuiApplication.instance()).setPalette(self._current.palette())

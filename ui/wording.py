@@ -25,6 +25,7 @@ SEND, STOP, STOPPING = "Send", "Stop", "Stopping…"
 CONTEXT = "{used:,} of {limit:,}"
 CONTEXT_HELP = "{used:,} of the {limit:,} tokens that the model can read are in use."
 BUSY = "Still answering. Press Stop first, or wait: your text stays here."
+EDITING = "Your last message, to be asked anew. Esc leaves it as it was."
 CHAT_SETTINGS = "Settings of this chat"
 NOTHING_TO_SEND = "Write a message first"
 

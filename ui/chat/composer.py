@@ -21,7 +21,8 @@ class Composer(QWidget):
 
     Signals:
         send_asked: carries the text.
-        stop_asked, settings_asked, recall_asked: as they say.
+        stop_asked, settings_asked: as they say.
+        recall_asked: the last question is to be edited; dropped_asked: no longer.
         drafting_switched: carries whether drafting is wanted.
     """
 
@@ -29,12 +30,15 @@ class Composer(QWidget):
     stop_asked = Signal()
     settings_asked = Signal()
     recall_asked = Signal()
+    dropped_asked = Signal()
     drafting_switched = Signal(bool)
 
     def __init__(self, themes: Themes) -> None:
         super().__init__()
         self._themes = themes
-        self._is_answering = self._is_saving = False
+        self._is_answering = self._is_editing = False
+        self.is_saving = False
+        self._used, self._limit = 0, 0
         self.box = MessageBox(themes)
         self.switch = DraftSwitch(themes)
         self.hint = QLabel()
@@ -46,6 +50,7 @@ class Composer(QWidget):
         self.box.sent.connect(self._send)
         self.box.textChanged.connect(self._text_changed)
         self.box.recalled.connect(self.recall_asked)
+        self.box.escaped.connect(self._escape)
         self.button.clicked.connect(self._clicked)
         self.settings_button.clicked.connect(self.settings_asked)
         self.switch.switched.connect(self.drafting_switched)
@@ -70,7 +75,7 @@ class Composer(QWidget):
 
     def hold(self) -> None:
         """The text is being saved: it must not change now."""
-        self._is_saving = True
+        self.is_saving = True
         self.box.setReadOnly(True)
 
     def sent(self) -> None:
@@ -80,15 +85,19 @@ class Composer(QWidget):
 
     def release(self) -> None:
         """The box can be written in again, with the text that it has."""
-        self._is_saving = False
+        self.is_saving = False
         self.box.setReadOnly(False)
 
     def show_answering(self, is_answering: bool) -> None:
         """Send is Stop while an answer is being written here."""
         self._is_answering = is_answering
-        self.button.setEnabled(True)
-        self.hint.hide()
+        self._show_hint()
         self._update_button()
+
+    def show_editing(self, is_editing: bool) -> None:
+        """The text in the box takes the place of a question that was asked."""
+        self._is_editing = is_editing
+        self._show_hint()
 
     def show_stopping(self) -> None:
         """Stop was asked; the answer ends at its next round."""
@@ -98,13 +107,11 @@ class Composer(QWidget):
 
     def show_context(self, used: int, limit: int) -> None:
         """Say how much of the model's context is used; nothing while the limit is not known."""
+        self._used, self._limit = used, limit
         known = limit > 0
         self.context.setText(tr(wording.CONTEXT, used=used, limit=limit) if known else "")
         self.context.setToolTip(tr(wording.CONTEXT_HELP, used=used, limit=limit) if known else "")
-        colour = self._themes.current.caution if used > 0.9 * limit else self._themes.current.dim
-        palette = self.context.palette()
-        palette.setColor(palette.ColorRole.WindowText, colour)
-        self.context.setPalette(palette)
+        self._colour_context()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Qt's hook: the line above, and the panel around box and row."""
@@ -163,14 +170,30 @@ class Composer(QWidget):
 
     def _send(self) -> None:
         if self._is_answering:
-            self.hint.setText(tr(wording.BUSY))
-            self.hint.show()
-        elif self.text.strip() and not self._is_saving:
+            self._show_hint(wording.BUSY)
+        elif self.text.strip() and not self.is_saving:
             self.send_asked.emit(self.text)
 
     def _text_changed(self) -> None:
-        self.hint.hide()
+        self._show_hint()
         self._update_button()
+
+    def _escape(self) -> None:
+        if self._is_editing:
+            self.dropped_asked.emit()
+
+    def _show_hint(self, text: str = "") -> None:
+        shown = text or (wording.EDITING if self._is_editing else "")
+        self.hint.setText(tr(shown))
+        self.hint.setVisible(bool(shown))
+
+    def _colour_context(self) -> None:
+        theme, is_nearly_full = self._themes.current, self._used > 0.9 * self._limit
+        palette = theme.palette()
+        palette.setColor(
+            palette.ColorRole.WindowText, theme.caution if is_nearly_full else theme.dim
+        )
+        self.context.setPalette(palette)
 
     def _update_button(self) -> None:
         text = wording.STOP if self._is_answering else wording.SEND
@@ -191,9 +214,10 @@ class Composer(QWidget):
 
     def _restyle(self) -> None:
         theme = self._themes.current
-        for label, colour in ((self.hint, theme.caution), (self.context, theme.dim)):
-            label.setFont(theme.font("small"))
-            palette = theme.palette()
-            palette.setColor(palette.ColorRole.WindowText, colour)
-            label.setPalette(palette)
+        self.hint.setFont(theme.font("small"))
+        self.context.setFont(theme.font("small"))
+        palette = theme.palette()
+        palette.setColor(palette.ColorRole.WindowText, theme.caution)
+        self.hint.setPalette(palette)
+        self._colour_context()
         self.update()

@@ -17,10 +17,12 @@ class MessageBox(QPlainTextEdit):
     Signals:
         sent: the send key was pressed, and no input method was composing.
         recalled: Up was pressed in the empty field.
+        escaped: Esc was pressed.
     """
 
     sent = Signal()
     recalled = Signal()
+    escaped = Signal()
 
     def __init__(self, themes: Themes) -> None:
         super().__init__()
@@ -59,6 +61,9 @@ class MessageBox(QPlainTextEdit):
             return
         if event.key() == Qt.Key.Key_Up and self.document().isEmpty():
             self.recalled.emit()
+            return
+        if event.key() == Qt.Key.Key_Escape:
+            self.escaped.emit()
             return
         super().keyPressEvent(event)
 

@@ -7,6 +7,7 @@ from app.chat import Chat
 from app.conversation import Conversation, Message, Settings
 from app.reply import Reply
 from ui import wording
+from ui.chat.again import Again
 from ui.chat.composer import Composer
 from ui.chat.following import Following
 from ui.chat.replies import Replies
@@ -39,7 +40,9 @@ class ChatView(QWidget):
         super().__init__()
         self._chat, self._tasks = chat, tasks
         self._unsent: dict[int | None, str] = {}
-        self._turn = 0  # counts what was opened, so that a late answer of the store is not shown
+        self._visits = 0  # counts what was shown, so that a late answer is not shown elsewhere
+        self._wishes = 0  # counts what was asked to be opened: the last wish counts
+        self._edited: int | None = None  # the message that is being asked anew
         self.conversation: Conversation | None = None
         self.settings = defaults
         self.replies = Replies(self)
@@ -50,6 +53,7 @@ class ChatView(QWidget):
         self._pages = QStackedLayout()
         self._pages.addWidget(self.welcome)
         self._pages.addWidget(self.transcript)
+        self.again = Again(chat, tasks, self._begin, self._reload, self._here_stored, self)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -77,6 +81,7 @@ class ChatView(QWidget):
 
     def start_new(self, defaults: Settings) -> None:
         """Show an empty chat; it becomes a conversation with its first message."""
+        self._wishes += 1
         self._leave()
         self.conversation, self.settings = None, defaults
         self._show_messages([])
@@ -115,31 +120,9 @@ class ChatView(QWidget):
 
     def send(self, text: str) -> None:
         """Send `text`; the box is emptied once it is saved."""
-        self._tasks.start(self._send(text))
-
-    def regenerate(self, message: int) -> None:
-        """Answer again, beside `message`."""
-        self._tasks.start(self._regenerate(message))
-
-    def continue_(self, message: int) -> None:
-        """Go on writing `message`."""
-        self._tasks.start(self._continue(message))
-
-    def edit(self, message: int, text: str) -> None:
-        """Ask `text` instead of the question `message`."""
-        self._tasks.start(self._edit(message, text))
-
-    def choose(self, message: int, step: int) -> None:
-        """Show the alternative `step` after `message`."""
-        self._tasks.start(self._choose(message, step))
-
-    def regenerate_last(self) -> None:
-        """Answer the last question again."""
-        self._tasks.start(self._last(goes_on=False))
-
-    def continue_last(self) -> None:
-        """Go on writing the last answer."""
-        self._tasks.start(self._last(goes_on=True))
+        if not self.composer.is_saving:
+            self.composer.hold()
+            self._tasks.start(self._send(text))
 
     def _connect(self) -> None:
         self.replies.ended.connect(self._ended)
@@ -148,16 +131,19 @@ class ChatView(QWidget):
         self.composer.stop_asked.connect(self.stop)
         self.composer.switch.shown.connect(self.drafting_shown)
         self.composer.drafting_switched.connect(self.set_drafting)
+        self.composer.recall_asked.connect(self._recall)
+        self.composer.dropped_asked.connect(self._drop_edit)
         self.composer.settings_asked.connect(self.settings_asked)
         self.welcome.chosen.connect(self.send)
-        self.transcript.regenerate_asked.connect(self.regenerate)
-        self.transcript.edit_asked.connect(self.edit)
-        self.transcript.continue_asked.connect(self.continue_)
-        self.transcript.branch_asked.connect(self.choose)
+        self.transcript.regenerate_asked.connect(self.again.regenerate)
+        self.transcript.edit_asked.connect(self.again.edit)
+        self.transcript.continue_asked.connect(self.again.continue_)
+        self.transcript.branch_asked.connect(self.again.choose)
         self.transcript.problem_action_asked.connect(self.problem_action_asked)
 
     def _leave(self) -> None:
-        self._turn += 1
+        self._visits += 1
+        self._stop_editing()
         self._unsent[self.here] = self.composer.text
         self.composer.release()
         self._following.leave()
@@ -168,10 +154,10 @@ class ChatView(QWidget):
         self.opened.emit()
 
     async def _open(self, conversation: Conversation) -> None:
-        self._turn += 1
-        turn = self._turn
-        messages = await self._chat.messages(conversation.id)
-        if turn != self._turn:
+        self._wishes += 1
+        wish = self._wishes
+        messages = await self._stored(conversation.id)
+        if wish != self._wishes:
             return
         self._leave()
         self.conversation, self.settings = conversation, conversation.settings
@@ -180,10 +166,20 @@ class ChatView(QWidget):
 
     async def _reload(self) -> None:
         if self.here is not None:
-            turn = self._turn
-            messages = await self._chat.messages(self.here)
-            if turn == self._turn:
+            visit = self._visits
+            messages = await self._stored(self.here)
+            if visit == self._visits:
                 self._show_messages(messages)
+
+    async def _stored(self, conversation: int) -> list[Message]:
+        messages = await self._chat.messages(conversation)
+        is_open = any(message.state == "streaming" for message in messages)
+        if is_open and self.replies.of(conversation) is None:
+            return await self._chat.messages(conversation)  # it ended while it was read
+        return messages
+
+    async def _here_stored(self) -> list[Message]:
+        return [] if self.here is None else await self._chat.messages(self.here)
 
     def _show_messages(self, messages: list[Message]) -> None:
         self.transcript.show_messages(messages)
@@ -196,29 +192,55 @@ class ChatView(QWidget):
         self.welcome.show_model(self.model_name, is_starter=self.settings.target is None)
 
     async def _send(self, text: str) -> None:
-        turn, here = self._turn, self.here
-        self.composer.hold()
+        visit, here, edited = self._visits, self.here, self._edited
         try:
             conversation = self.conversation or await self._chat.new(self.settings)
-            if turn == self._turn:
+            if visit == self._visits:
                 self.conversation = conversation
-            reply = await self._chat.send(conversation.id, text)
+            if edited is None:
+                reply = await self._chat.send(conversation.id, text)
+            else:
+                reply = await self._chat.edit(edited, text)
         finally:
-            if turn == self._turn:
+            if visit == self._visits:
                 self.composer.release()
-        if turn == self._turn:
-            self._show_sent(reply, text)
+        if visit == self._visits and self.composer.text == text:
+            self._stop_editing()
+            self.composer.sent()
         elif self._unsent.get(here) == text:
             del self._unsent[here]
-        await self._run(reply)
+        if edited is None:
+            self._show_sent(reply)
+            await self._run(reply)
+        else:
+            await self._begin(reply)
 
-    def _show_sent(self, reply: Reply, text: str) -> None:
-        if self.composer.text == text:
-            self.composer.sent()
-        self._pages.setCurrentIndex(1)
-        if reply.user_message is not None:
-            self.transcript.add(reply.user_message)
-        self.transcript.add(reply.placeholder)
+    def _show_sent(self, reply: Reply) -> None:
+        if reply.conversation == self.here:
+            self._pages.setCurrentIndex(1)
+            if reply.user_message is not None:
+                self.transcript.add(reply.user_message)
+            self.transcript.add(reply.placeholder)
+
+    def _recall(self) -> None:
+        if not self.is_answering:
+            self._tasks.start(self._edit_last())
+
+    async def _edit_last(self) -> None:
+        messages = await self._here_stored()
+        asked = [message for message in messages if message.role == "user"]
+        if asked and not self.composer.text and asked[-1].conversation == self.here:
+            self._edited = asked[-1].id
+            self.composer.write(asked[-1].text)
+            self.composer.show_editing(True)
+
+    def _drop_edit(self) -> None:
+        self.composer.write("")
+        self._stop_editing()
+
+    def _stop_editing(self) -> None:
+        self._edited = None
+        self.composer.show_editing(False)
 
     async def _run(self, reply: Reply) -> None:
         self.replies.add(reply)
@@ -249,23 +271,3 @@ class ChatView(QWidget):
             await self._reload()
         finally:
             await self._run(reply)
-
-    async def _regenerate(self, message: int) -> None:
-        await self._begin(await self._chat.regenerate(message))
-
-    async def _continue(self, message: int) -> None:
-        await self._begin(await self._chat.continue_(message))
-
-    async def _edit(self, message: int, text: str) -> None:
-        await self._begin(await self._chat.edit(message, text))
-
-    async def _choose(self, message: int, step: int) -> None:
-        await self._chat.choose(message, step)
-        await self._reload()
-
-    async def _last(self, *, goes_on: bool) -> None:
-        messages = [] if self.here is None else await self._chat.messages(self.here)
-        if messages and messages[-1].role == "assistant" and goes_on:
-            await self._continue(messages[-1].id)
-        elif messages and not goes_on:
-            await self._regenerate(messages[-1].id)

@@ -260,7 +260,7 @@ def test_that_a_failed_answer_keeps_its_text_and_can_be_continued(
         await answered(window, "hi")
         failed = await stored(window)
         engine.fail_at = None
-        window.view.continue_last()
+        window.view.again.continue_last()
         await until(lambda: window.view.is_answering)
         await until(lambda: not window.view.is_answering)
         return failed, await stored(window)
@@ -293,11 +293,11 @@ def test_that_a_crash_of_the_engine_is_reported_once_and_the_window_goes_on(
 def test_that_regenerating_adds_an_alternative(in_window, answered, until, errors):
     async def scene(window):
         await answered(window, "hi")
-        window.view.regenerate_last()
+        window.view.again.regenerate_last()
         await until(lambda: window.view.is_answering)
         await until(lambda: not window.view.is_answering)
         answer = (await window.view._chat.messages(window.view.here))[-1]
-        window.view.choose(answer.id, -1)
+        window.view.again.choose(answer.id, -1)
         chat, here = window.view._chat, window.view.here
 
         async def first_again():
@@ -318,10 +318,77 @@ def test_that_asking_in_a_busy_conversation_is_refused_aloud(in_window, until, e
     async def scene(window):
         write_and_send(window, "first")
         await until(lambda: window.view.is_answering)
-        window.view.regenerate_last()
+        window.view.again.regenerate_last()
         await until(lambda: window.problem_bar.shown is not None)
         gate.set()
         await until(lambda: not window.view.is_answering)
 
     in_window(SlowEngine(gate=gate), scene)
     assert [type(error) for error in errors] == [ProblemError]
+
+
+def test_that_up_in_the_empty_box_edits_the_last_question_in_a_branch(
+    in_window, answered, until, qtbot, errors
+):
+    async def scene(window):
+        view = window.view
+        await answered(window, "frist")
+        qtbot.keyClick(view.composer.box, Qt.Key.Key_Up)
+        await until(lambda: view.composer.text == "frist")
+        said = view.composer.hint.text()
+        await answered(window, "first")
+        return said, view.composer.hint.isVisible(), await view._chat.messages(view.here)
+
+    said, still_said, messages = in_window(SlowEngine(tokens=2), scene)
+    assert (said, still_said) == (wording.EDITING, False)
+    assert [message.text for message in messages] == ["first", text_of(2)]
+    assert (messages[0].position, messages[0].alternatives) == (2, 2)
+
+
+def test_that_esc_leaves_the_question_as_it_was(in_window, answered, until, qtbot, errors):
+    async def scene(window):
+        view = window.view
+        await answered(window, "first")
+        qtbot.keyClick(view.composer.box, Qt.Key.Key_Up)
+        await until(lambda: view.composer.text == "first")
+        qtbot.keyClick(view.composer.box, Qt.Key.Key_Escape)
+        left = view.composer.text, view.composer.hint.isVisible()
+        await answered(window, "second")
+        return left, await stored(window)
+
+    left, (messages,) = in_window(SlowEngine(tokens=1), scene)
+    assert left == ("", False)
+    assert [text for role, text, _ in messages if role == "user"] == ["first", "second"]
+
+
+def test_that_two_clicks_on_an_example_ask_once(in_window, until, errors):
+    async def scene(window):
+        example = window.view.welcome.examples[0]
+        example.click()
+        example.click()
+        await until(lambda: window.view.is_answering)
+        await until(lambda: not window.view.is_answering)
+        return await stored(window)
+
+    assert len(in_window(SlowEngine(), scene)) == 1
+
+
+def test_that_the_conversation_asked_for_last_is_the_one_that_opens(
+    in_window, answered, until, errors
+):
+    async def scene(window):
+        await answered(window, "one")
+        one = window.view.here
+        window.conversations.new()
+        await answered(window, "two")
+        two = window.view.here
+        await until(lambda: {one, two} <= set(window.conversations._listed))
+        window.conversations.new()
+        window.conversations.open(one)
+        window.conversations.open(two)
+        await until(lambda: window.view.here is not None)
+        first_opened = window.view.here
+        await window.view._chat.conversations()  # whatever else was asked of the store is over
+        return first_opened == two == window.view.here
+
+    assert in_window(SlowEngine(), scene)
