@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from engine import contents
 from engine.errors import ModelRefused
+from engine.fields import printable, shown
 from engine.weights import Tensor, WeightFile, inspect
 
 INDEX = "model.safetensors.index.json"
@@ -81,7 +82,7 @@ def _indexed(folder: Path) -> Checkpoint:
     files = {file.path.name: file for file in checkpoint.files}
     for tensor, name in places.items():
         if tensor not in files[name].tensors:
-            message = f"{INDEX} says that {tensor} is in {name}, and it is not."
+            message = f"{INDEX} says that {printable(tensor)} is in {name}, and it is not."
             raise ModelRefused("weights_index", message, safe=_SAFE, action=_AGAIN)
     return checkpoint
 
@@ -92,7 +93,7 @@ def _together(folder: Path, names: list[str]) -> Checkpoint:
     for file in files:
         for tensor in file.tensors:
             if tensor in seen:
-                message = f"{tensor} is in {seen[tensor]} and again in {file.path.name}."
+                message = f"{printable(tensor)} is in {seen[tensor]} and again in {file.path.name}."
                 raise ModelRefused("weights_twice", message, safe=_SAFE, action=_AGAIN)
             seen[tensor] = file.path.name
     return Checkpoint(files)
@@ -117,7 +118,7 @@ def _places(path: Path) -> Mapping[str, str]:
         raise _bad_index("is damaged: it has no weight_map")
     for tensor, name in cast("dict[str, Any]", places).items():
         if not isinstance(name, str) or not _PLAIN_NAME.fullmatch(name):
-            raise _bad_index(f"is unsafe: it sends {tensor[:80]} to {str(name)[:80]!r}")
+            raise _bad_index(f"is unsafe: it sends {printable(tensor)} to {shown(name)}")
     return cast("dict[str, str]", places)
 
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 from engine import contents
 from engine.errors import ModelRefused
 from engine.families import FAMILIES, ROPE_NEEDS, ROPE_NUMBERS, RULES, Family
-from engine.fields import Rule, shown
+from engine.fields import Rule, printable, shown
 
 NAME = "config.json"
 _LARGEST = 8 << 20  # bytes; real ones are a few thousand
@@ -19,6 +19,11 @@ _DRAFTER_NAMES = re.compile(r"dflash|dspark|eagle|medusa|draft|speculator", re.I
 _DRAFTER_FIELDS = (
     *("dflash_config", "markov_rank", "speculators_model_type", "speculators_config"),
     *("eagle_config", "medusa_num_heads", "target_layer_ids", "aux_hidden_state_layer_ids"),
+)
+_LAYER_KINDS = ("full_attention", "sliding_attention")
+_AT_MOST = (
+    ("num_experts_per_tok", "num_experts"),
+    ("sliding_window_pattern", "num_hidden_layers"),
 )
 
 
@@ -73,13 +78,15 @@ def check(config: dict[str, Any]) -> None:
         message = f"{NAME}: model_type is {shown(kind)}; the families that run here are {names}."
         raise ModelRefused("model_type", message, safe=_SAFE, action="Choose another model.")
     family = FAMILIES[kind]
+    for name, default in family.defaults.items():
+        config.setdefault(name, default)
     if family.flat_rope:
         _flatten_rope(config)
     _check_fields(kind, family, config)
     _check_relations(family, config)
     for name in ("rope_scaling", "rope_parameters"):
         if config.get(name) is not None:
-            _check_rope(name, config[name])
+            _check_rope(name, config[name], () if family.flat_rope else family.rope_needs)
 
 
 def drafter_kind(config: Mapping[str, Any]) -> str:
@@ -88,7 +95,7 @@ def drafter_kind(config: Mapping[str, Any]) -> str:
     names = cast("list[Any]", named) if isinstance(named, list) else [named]
     for name in (*names, config.get("model_type")):
         if isinstance(name, str) and _DRAFTER_NAMES.search(name):
-            return name
+            return printable(name)
     return next((f'a model with "{name}"' for name in _DRAFTER_FIELDS if config.get(name)), "")
 
 
@@ -162,9 +169,9 @@ def _check_relations(family: Family, config: Mapping[str, Any]) -> None:
     )
     if slides and config.get("sliding_window") is None:
         raise missing("sliding_window", RULES["sliding_window"].allowed.removesuffix(" or null"))
-    experts = config.get("num_experts")
-    if experts is not None and config.get("num_experts_per_tok", 1) > experts:
-        raise refuse("num_experts_per_tok", config["num_experts_per_tok"], f"at most {experts}")
+    for field, limit in _AT_MOST:
+        if None not in (config.get(field), config.get(limit)) and config[field] > config[limit]:
+            raise refuse(field, config[field], f"at most {config[limit]}, the {limit}")
 
 
 def _flatten_rope(config: dict[str, Any]) -> None:
@@ -185,14 +192,16 @@ def _flatten_rope(config: dict[str, Any]) -> None:
         config["rope_scaling"] = values
 
 
-def _check_rope(field: str, value: Mapping[str, Any]) -> None:
+def _check_rope(field: str, value: Mapping[str, Any], needs: tuple[str, ...] = ()) -> None:
     for name, inner in value.items():
-        if isinstance(inner, dict):
+        if name in _LAYER_KINDS:
+            if not isinstance(inner, dict):
+                raise refuse(f"{field}.{name}", inner, "an object")
             _check_rope(f"{field}.{name}", _fields(cast("object", inner)))
-    kind = value.get("type") or value.get("rope_type") or "default"
+    kind = value.get("type") or value.get("rope_type", "default")
     if not isinstance(kind, str) or kind not in ROPE_NEEDS:
         raise refuse(f"{field}.rope_type", kind, " or ".join(ROPE_NEEDS))
-    for name in ROPE_NEEDS[kind]:
+    for name in (*ROPE_NEEDS[kind], *needs):
         if name not in value:
             raise missing(f"{field}.{name}", f"a number for {kind}")
     for name, rule in ROPE_NUMBERS.items():

@@ -7,8 +7,9 @@ from engine.fields import Rule
 
 _COUNT = Rule("int", 1, 1024)
 _WIDTH = Rule("int", 1, 1 << 20)
-_LENGTH = Rule("int", 1, 1 << 31)
-_EPSILON = Rule("float", 0.0, 1.0)
+_LONGEST = (1 << 31) - 1  # positions are 32-bit integers in MLX
+_LENGTH = Rule("int", 1, _LONGEST)
+_EPSILON = Rule("float", 1e-30, 1.0)
 _FACTOR = Rule("float", 1e-6, 1e6)
 _BASE = Rule("float", 1.0, 1e12)
 _FLAG = Rule("bool")
@@ -26,9 +27,9 @@ RULES: Mapping[str, Rule] = {
     "num_key_value_heads": Rule("int", 1, 1024, nullable=True),
     "num_attention_heads_per_layer": Rule("ints", 1, 1024, nullable=True),
     "head_dim": Rule("int", 1, 4096, nullable=True),
-    "max_position_embeddings": Rule("int", 1, 1 << 31, nullable=True),
+    "max_position_embeddings": Rule("int", 1, _LONGEST, nullable=True),
     "original_max_position_embeddings": _LENGTH,
-    "sliding_window": Rule("int", 1, 1 << 31, nullable=True),
+    "sliding_window": Rule("int", 1, _LONGEST, nullable=True),
     "sliding_window_pattern": _COUNT,
     "layer_types": Rule("texts", nullable=True),
     "mlp_layer_types": Rule("texts", choices=("dense", "sparse"), nullable=True),
@@ -87,6 +88,7 @@ ROPE_NUMBERS: Mapping[str, Rule] = {
     "high_freq_factor": _FACTOR,
     "beta_fast": _FACTOR,
     "beta_slow": _FACTOR,
+    "llama_4_scaling_beta": Rule("float", 0.0, 1e6),
     "mscale": Rule("float", 0.0, 1e6),
     "mscale_all_dim": Rule("float", 0.0, 1e6),
     "partial_rotary_factor": Rule("float", 0.01, 1.0),
@@ -120,6 +122,8 @@ class Family:
         per_layer: lists that need one element a layer.
         either: of each of these pairs one field must be there.
         flat_rope: mlx-lm reads rope_theta and rope_scaling, never rope_parameters.
+        rope_needs: fields of rope_parameters that must be there.
+        defaults: values of mlx-lm's own that a config may leave out and others depend on.
     """
 
     module: str
@@ -128,6 +132,8 @@ class Family:
     per_layer: tuple[str, ...] = ()
     either: tuple[tuple[str, str], ...] = ()
     flat_rope: bool = True
+    rope_needs: tuple[str, ...] = ()
+    defaults: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 _SIZES = (
@@ -157,7 +163,12 @@ FAMILIES: Mapping[str, Family] = {
     "llama": Family("llama", _DENSE, _SLIDING, _LAYERS),
     "mistral": Family("llama", _DENSE, _SLIDING, _LAYERS),
     "ministral3": Family(
-        "ministral3", (*_DENSE, "rope_parameters"), _SLIDING, _LAYERS, flat_rope=False
+        "ministral3",
+        (*_DENSE, "rope_parameters"),
+        _SLIDING,
+        _LAYERS,
+        flat_rope=False,
+        rope_needs=("rope_theta", "llama_4_scaling_beta", "original_max_position_embeddings"),
     ),
     "qwen2": Family("qwen2", _QWEN, _SILU),
     "qwen3": Family(
@@ -175,7 +186,12 @@ FAMILIES: Mapping[str, Family] = {
     "smollm3": Family("smollm3", _DENSE, _SLIDING, (*_LAYERS, "no_rope_layers")),
     "gemma": Family("gemma", (*_DENSE, *_HEAD)),
     "gemma2": Family("gemma2", (*_DENSE, *_HEAD)),
-    "gemma3_text": Family("gemma3_text", (*_DENSE, *_HEAD)),
+    "gemma3_text": Family(
+        "gemma3_text",
+        (*_DENSE, *_HEAD),
+        {"sliding_window": _LENGTH},
+        defaults={"sliding_window_pattern": 6},
+    ),
     "phi3": Family("phi3", _DENSE, _SILU),
     "olmo2": Family("olmo2", _DENSE, _SILU),
     "glm4": Family(
@@ -192,7 +208,10 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "laguna": Family(
         "laguna",
-        (*_DENSE, *_HEAD),
+        (
+            *(*_DENSE, *_HEAD, "num_experts", "num_experts_per_tok", "moe_intermediate_size"),
+            "shared_expert_intermediate_size",
+        ),
         _SLIDING,
         ("layer_types", "mlp_layer_types", "num_attention_heads_per_layer"),
         flat_rope=False,

@@ -61,8 +61,13 @@ def shown(value: object) -> str:
         return "null"
     if isinstance(value, bool):
         return str(value).lower()
-    text = f'"{value}"' if isinstance(value, str) else f"{value}"
-    return text if len(text) <= 60 else text[:57] + "…"
+    return printable(f'"{value}"' if isinstance(value, str) else f"{value}")
+
+
+def printable(text: str) -> str:
+    """Text of a foreign file as part of one line."""
+    text = text if len(text) <= 80 else text[:77] + "…"
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
 def is_integer(value: object) -> TypeGuard[int]:

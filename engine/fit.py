@@ -9,6 +9,7 @@ import mlx.core as mx
 
 from engine.config import NAME, missing, refuse
 from engine.errors import ModelRefused
+from engine.fields import printable
 from engine.packing import Declared, Packing, disagree, inferred
 
 _LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
@@ -123,8 +124,8 @@ class Fit:
             known = name in self.shapes or (path in packings and tail in ("scales", "biases"))
             if not known:
                 kind = self.config["model_type"]
-                reason = f"{self.file_of(name)} holds {name}, which this {kind} model does not have"
-                raise self._misfit(reason)
+                reason = f"{self.file_of(name)} holds {printable(name)}, which this {kind} model"
+                raise self._misfit(reason + " does not have")
 
     def _wrong_shape(self, name: str, found: str, wanted: tuple[int, ...]) -> ModelRefused:
         fields = next(fields for part, fields in _DECIDING if part in name)

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, cast
 
 from engine import contents
 from engine.errors import ModelRefused
-from engine.fields import is_integer
+from engine.fields import is_integer, printable
 
 _LARGEST_HEADER = 16 << 20  # bytes; 100,000 tensors need about 12 million
 _SAMPLE = 4096
@@ -133,12 +133,15 @@ def _tensor(file: str, name: str, value: object, begin: int) -> Tensor:
     fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     dtype, shape, offsets = (fields.get(key) for key in ("dtype", "shape", "data_offsets"))
     if not (isinstance(dtype, str) and _are_sizes(shape) and _are_sizes(offsets)):
-        raise _refused("damaged", file, f"is damaged: its header does not describe {name}")
+        raise _refused(
+            "damaged", file, f"is damaged: its header does not describe {printable(name)}"
+        )
     if dtype not in _WIDTHS:
-        raise _refused("dtype", file, f"holds {name} as {dtype[:20]}, which is not supported")
+        reason = f"holds {printable(name)} as {printable(dtype)}, which cannot be read here"
+        raise _refused("dtype", file, reason)
     sizes, span = cast("list[int]", shape), cast("list[int]", offsets)
     if len(span) != 2 or len(sizes) > 8 or span[1] - span[0] != math.prod(sizes) * _WIDTHS[dtype]:
-        reason = f"is damaged: the bytes of {name} do not fit its shape"
+        reason = f"is damaged: the bytes of {printable(name)} do not fit its shape"
         raise _refused("damaged", file, reason)
     return Tensor(dtype, tuple(sizes), begin + span[0], begin + span[1])
 
