@@ -157,7 +157,7 @@ def pip(what: str, *arguments: str) -> None:
 
 def install_packages(level: str) -> None:
     """Install the pinned packages, each checked against its hash."""
-    say("installing the pinned packages (about 500 MB; a few minutes the first time)")
+    say("installing the pinned packages (about 600 MB on disk; a few minutes the first time)")
     pip("installing packages", "install", "--require-hashes", "--no-deps", "--only-binary=:all:",
         "-r", str(REQUIREMENTS[level]))  # fmt: skip
 
