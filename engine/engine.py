@@ -90,7 +90,7 @@ class Engine:
 
     def unload(self) -> None:
         """Let go of the model and every cache; collect cycles, then call `clear`."""
-        self._model = None
+        self._leave()
         mx.clear_cache()
 
     def clear(self) -> None:
@@ -106,6 +106,11 @@ class Engine:
         """What MLX holds now."""
         return Memory(mx.get_active_memory(), mx.get_cache_memory(), mx.get_peak_memory())
 
+    def _leave(self) -> None:
+        if self._model is not None:
+            self._model.tokenizer.close()
+        self._model = None
+
     def _load(self, choice: ModelChoice, controls: Controls) -> Iterator[Event]:
         steps: list[LoadProgress] = []
         yield LoadProgress("target", 0, 1)
@@ -119,7 +124,10 @@ class Engine:
             choice.target.name, None, loaded.bytes, 0, target.context_limit,
             target.plain_only_reason,
         )  # fmt: skip
-        self._model = Model(choice, target, tokenizer, Sessions(_BUDGET), report, loaded.identity)
+        self._leave()
+        self._model = Model(
+            choice, target, None, tokenizer, Sessions(_BUDGET), report, loaded.identity
+        )
         mx.clear_cache()
         yield report
 

@@ -6,7 +6,7 @@ before anybody sees it.
 """
 
 import time
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Generator, Iterator, Set
 from dataclasses import dataclass, replace
 
 import mlx.core as mx
@@ -80,7 +80,7 @@ class Writing:
         self._means.kept.settle()
         yield self._finished(reason)
 
-    def _round(self) -> Iterator[Event]:
+    def _round(self) -> Generator[Event, None, FinishReason | None]:
         """One round; returns the reason if it ended the reply."""
         session = self._session
         begun = time.perf_counter()
