@@ -1,6 +1,6 @@
 """Sidebar and content side by side; in a narrow window the sidebar slides over."""
 
-from PySide6.QtCore import QEasingCurve, QPoint, QPropertyAnimation, Signal
+from PySide6.QtCore import QEasingCurve, QEvent, QObject, QPoint, QPropertyAnimation, Qt, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QStyle, QWidget
 
@@ -49,6 +49,7 @@ class Panes(QWidget):
         self._slide.finished.connect(self._slid)
         self._scrim.clicked.connect(self.close_over)
         self._scrim.hide()
+        sidebar.installEventFilter(self)
         self.setMinimumSize(360, 360)
 
     @property
@@ -80,14 +81,14 @@ class Panes(QWidget):
         else:
             self._is_over = True
             self._arrange()
-            self._run_slide(QPoint(-self._sidebar.width(), 0), QPoint(0, 0))
+            self._run_slide(self._away, self._home)
             self._sidebar.setFocus()
 
     def close_over(self) -> None:
         """Take away the sidebar that lies over the content; a docked one stays."""
         if self._is_over:
             self._is_over = False
-            self._run_slide(QPoint(0, 0), QPoint(-self._sidebar.width(), 0))
+            self._run_slide(self._home, self._away)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Qt's hook."""
@@ -96,16 +97,46 @@ class Panes(QWidget):
             self._is_over = False
         self._arrange()
 
+    def changeEvent(self, event: QEvent) -> None:
+        """Qt's hook: the other side is the first now."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.LayoutDirectionChange:
+            self._arrange()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Qt's hook: the sidebar got wider or narrower with its text."""
+        if event.type() == QEvent.Type.Resize and watched is self._sidebar:
+            self._place_content()
+        return super().eventFilter(watched, event)
+
     def _arrange(self) -> None:
         self._slide.stop()
-        is_docked = not self.is_narrow and self._is_wanted
-        left = self._sidebar.width() if is_docked else 0
-        self._content.setGeometry(left, 0, self.width() - left, self.height())
+        self._place_content()
         self._scrim.setGeometry(self.rect())
-        self._sidebar.setGeometry(0, 0, self._sidebar.width(), self.height())
+        self._sidebar.setGeometry(self._home.x(), 0, self._sidebar.width(), self.height())
         self._sidebar.setVisible(self.is_sidebar_visible)
         self._scrim.setVisible(self.is_narrow and self._is_over)
         self.sidebar_shown.emit(self.is_sidebar_visible)
+
+    def _place_content(self) -> None:
+        is_docked = not self.is_narrow and self._is_wanted
+        taken = self._sidebar.width() if is_docked else 0
+        left = 0 if self._is_mirrored else taken
+        self._content.setGeometry(left, 0, self.width() - taken, self.height())
+
+    @property
+    def _is_mirrored(self) -> bool:
+        return self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+
+    @property
+    def _home(self) -> QPoint:
+        """Where the visible sidebar lies."""
+        return QPoint(self.width() - self._sidebar.width() if self._is_mirrored else 0, 0)
+
+    @property
+    def _away(self) -> QPoint:
+        """Where it comes from."""
+        return QPoint(self.width() if self._is_mirrored else -self._sidebar.width(), 0)
 
     def _run_slide(self, start: QPoint, end: QPoint) -> None:
         hint = QStyle.StyleHint.SH_Widget_Animation_Duration

@@ -25,6 +25,7 @@ from ui.theme import SIDEBAR, Themes
 from ui.wording import tr
 
 SEARCH_MS = 150
+WIDEST = 340  # px, also with large text
 
 
 class SearchField(QLineEdit):
@@ -163,7 +164,8 @@ class Sidebar(QWidget):
         """Qt's hook: the ground and the line to the transcript."""
         theme, painter = self._themes.current, QPainter(self)
         painter.fillRect(self.rect(), theme.side)
-        painter.fillRect(self.width() - 1, 0, 1, self.height(), theme.line)
+        is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+        painter.fillRect(0 if is_mirrored else self.width() - 1, 0, 1, self.height(), theme.line)
         painter.end()
 
     def _build(self) -> None:
@@ -279,5 +281,6 @@ class Sidebar(QWidget):
         faint = theme.palette()
         faint.setColor(faint.ColorRole.WindowText, theme.faint)
         self._empty.setPalette(faint)
-        self.setFixedWidth(SIDEBAR if theme.text_size <= 1 else theme.pixels(SIDEBAR))
+        self.setFixedWidth(min(max(SIDEBAR, theme.pixels(SIDEBAR)), WIDEST))
+        self.list.scheduleDelayedItemsLayout()  # the rows have another height
         self.update()

@@ -1,6 +1,6 @@
 """How one row of the sidebar is painted and edited."""
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import (
     QLineEdit,
@@ -36,19 +36,18 @@ class RowPainter(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         conversation = index.data(CONVERSATION)
-        rect = QRectF(option.rect)
         if isinstance(conversation, Conversation):
-            self._ground(painter, option, rect)
-            self._title(painter, rect, conversation, str(index.data(MARK)))
+            self._ground(painter, option)
+            self._title(painter, option, conversation, str(index.data(MARK)))
         else:
             theme = self._themes.current
             painter.setFont(theme.font("label"))
             painter.setPen(theme.faint)
-            bottom = int(Qt.AlignmentFlag.AlignBottom)
-            painter.drawText(rect.adjusted(8, 0, -8, -4), bottom, str(index.data()))
+            box = option.rect.adjusted(8, 0, -8, -4)
+            _text(painter, option, box, str(index.data()), Qt.AlignmentFlag.AlignBottom)
         painter.restore()
 
-    def _ground(self, painter: QPainter, option: QStyleOptionViewItem, rect: QRectF) -> None:
+    def _ground(self, painter: QPainter, option: QStyleOptionViewItem) -> None:
         theme, state = self._themes.current, option.state
         painter.setPen(Qt.PenStyle.NoPen)
         if state & QStyle.StateFlag.State_Selected:
@@ -61,38 +60,34 @@ class RowPainter(QStyledItemDelegate):
             painter.setBrush(Qt.BrushStyle.NoBrush)
         if state & QStyle.StateFlag.State_HasFocus:
             painter.setPen(QPen(theme.accent, 1.5))
-        painter.drawRoundedRect(rect.adjusted(0.75, 0.75, -0.75, -0.75), 7, 7)
+        painter.drawRoundedRect(QRectF(option.rect).adjusted(0.75, 0.75, -0.75, -0.75), 7, 7)
 
     def _title(
-        self, painter: QPainter, rect: QRectF, conversation: Conversation, mark: str
+        self, painter: QPainter, option: QStyleOptionViewItem, conversation: Conversation, mark: str
     ) -> None:
         theme = self._themes.current
-        inner = rect.adjusted(8, 0, -8, 0)
-        middle = int(Qt.AlignmentFlag.AlignVCenter)
-        if conversation.damaged and not mark:
-            mark = tr(wording.DAMAGED)
+        inner = option.rect.adjusted(8, 0, -8, 0)
         if mark:
             painter.setFont(theme.font("small"))
             painter.setPen(theme.caution if conversation.damaged else theme.dim)
             note = f" · {mark}"
-            width = painter.fontMetrics().horizontalAdvance(note)
-            right = QRectF(inner.right() - width, inner.top(), width + 1, inner.height())
-            painter.drawText(right, middle, note)
+            width = painter.fontMetrics().horizontalAdvance(note) + 1
+            end = QRect(inner.right() - width, inner.top(), width + 1, inner.height())
+            _text(painter, option, end, note)
             inner.setRight(inner.right() - width)
         if conversation.damaged:
             size = theme.pixels(14)
-            square = QRectF(inner.left(), inner.center().y() - size / 2, size, size)
-            icons.paint(painter, "caution", theme.caution, square)
+            square = QRect(inner.left(), inner.center().y() - size // 2, size, size)
+            placed = QRectF(QStyle.visualRect(option.direction, option.rect, square))
+            icons.paint(painter, "caution", theme.caution, placed)
             inner.setLeft(inner.left() + size + 6)
         font = theme.font("body")
         font.setPixelSize(theme.pixels(13))
         painter.setFont(font)
         painter.setPen(theme.text)
-        elide = Qt.TextElideMode.ElideRight
-        title = painter.fontMetrics().elidedText(
-            " ".join(conversation.title.split()), elide, int(inner.width())
-        )
-        painter.drawText(inner, middle, title)
+        title = " ".join(conversation.title.split())
+        right = Qt.TextElideMode.ElideRight
+        _text(painter, option, inner, painter.fontMetrics().elidedText(title, right, inner.width()))
 
     def createEditor(
         self, parent: QWidget, _option: QStyleOptionViewItem, _index: Index
@@ -102,3 +97,16 @@ class RowPainter(QStyledItemDelegate):
         editor.setAccessibleName(tr(wording.CHAT_TITLE))
         editor.setMaxLength(200)
         return editor
+
+
+def _text(
+    painter: QPainter,
+    option: QStyleOptionViewItem,
+    box: QRect,
+    text: str,
+    height: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignVCenter,
+) -> None:
+    """Draw `text` at the beginning of `box`, which is given as in a left-to-right window."""
+    placed = QStyle.visualRect(option.direction, option.rect, box)
+    start = QStyle.visualAlignment(option.direction, Qt.AlignmentFlag.AlignLeft)
+    painter.drawText(placed, int(start | Qt.AlignmentFlag.AlignAbsolute | height), text)

@@ -47,7 +47,7 @@ NOTE_WAITING = "Waiting for another chat's answer"
 NOTE_STARTING = "Starting…"
 NOTE_LOADING = "Loading {name}… {percent} %"
 NOTE_READING = "Reading {done:,} of {total:,} tokens"
-NOTE_STOPPING = "Stopping…"
+ANSWERED = "The answer is finished: {words} words."
 
 # first start
 WELCOME = "What would you like to write?"
@@ -78,10 +78,8 @@ PAIR = "{target} ← {drafter}"
 STARTER = "SmolLM2-135M-Instruct"
 
 # problems
-BUG_DETAILS = "Details"
 COPY_DETAILS = "Copy details"
 DISMISS = "Dismiss"
-NOT_SENT = "Your text is still in the box."
 
 # settings
 SYSTEM_PROMPT, TEMPERATURE, TOP_P = "System prompt", "Temperature", "Top-p"
@@ -111,13 +109,12 @@ REGENERATE, CONTINUE = "Regenerate the last answer", "Continue the last answer"
 UNLOAD = "Unload the model"
 LOADED = "{model} is loaded."
 UNLOADED = "The model was unloaded. It is loaded again with the next message."
-MINIMISE, ZOOM, FULL_SCREEN = "Minimise", "Zoom", "Full screen"
+MINIMISE, FULL_SCREEN = "Minimise", "Full screen"
 ABOUT = "About Slipstream"
 ABOUT_TEXT = (
     "Slipstream {version}\nChat with models on your own computer, made faster by guesses that are "
     "always checked.\nApache License 2.0. Qt is used under the LGPL."
 )
-KEYS = "Keyboard shortcuts"
 
 
 def tr(text: str, **values: object) -> str:

@@ -3,14 +3,17 @@
 import asyncio
 
 from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 
 from app.conversation import Message, Settings
 from app.reply import Reply
 from engine.events import Event
+from ui import wording
 from ui.chat.composer import Composer
 from ui.chat.drafting import DraftingNow
 from ui.chat.progress import Progress
 from ui.chat.transcript import Transcript
+from ui.wording import tr
 
 FRAME_SECONDS = 1 / 20
 
@@ -85,6 +88,13 @@ class Following(QObject):
         self._transcript.set_note(reply.message, "")
         if reply.result is not None:
             self._transcript.settle(reply.result)
+            self._announce(reply.result)
+
+    def _announce(self, message: Message) -> None:
+        """Tell a screen reader, politely and once, that the answer is there."""
+        if QAccessible.isActive():
+            text = tr(wording.ANSWERED, words=len(message.text.split()))
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self._transcript, text))
 
     async def receive(self, _events: list[Event]) -> None:
         """Show what came; the pause makes the next batch bigger instead of the paints more."""
