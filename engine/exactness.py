@@ -152,7 +152,9 @@ def measure(target: Target, widths: Sequence[int] = WIDTHS, *, seed: int = 0) ->
         spread, magnitude = max(spread, run.spread), max(magnitude, run.magnitude)
         dtype = _name(run.steps)
         for width in wanted:
-            seen[width] = _worse(seen[width], run.compare(width))
+            # One prompt is enough to see what a block leaves behind: the longest, for the windows.
+            found = run.compare(width, step_after=length == lengths[-1])
+            seen[width] = _worse(seen[width], found)
     return Gate(tuple(seen.values()), spread, magnitude, dtype, lengths)
 
 
@@ -197,17 +199,17 @@ class _Run:
         except _CANNOT_RUN as error:
             self.not_run = _reason(error)
 
-    def compare(self, width: int) -> Width:
-        """Hold a block of `width` rows and the step after it against the one-row steps."""
+    def compare(self, width: int, *, step_after: bool) -> Width:
+        """Hold a block of `width` rows, and the step after it, against the one-row steps."""
+        ids = self._ids[self._length :]
         try:
             self._cache.rollback(self._length)
-            ids = self._ids[self._length :][: width + 1]
-            block = self._forward(ids[:width])
-            after = self._forward(ids[width:])
+            rows = self._forward(ids[:width])
+            if step_after:
+                rows = mx.concatenate([rows, self._forward([ids[width]])])
         except _CANNOT_RUN as error:
             return Width(width, equal=False, not_run=_reason(error))
-        rows = mx.concatenate([block, after])
-        steps = self.steps[: width + 1]
+        steps = self.steps[: rows.shape[0]]
         same = cast("list[bool]", _same_bits(rows, steps).tolist())
         if all(same):
             return Width(width, equal=True)
