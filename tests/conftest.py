@@ -159,3 +159,13 @@ def starter():
     if not (folder / "model.safetensors").is_file():
         pytest.fail("The starter model is not there: run make setup.", pytrace=False)
     return folder
+
+
+@pytest.fixture(scope="session")
+def smol(starter):
+    """The starter's tokenizer."""
+    from engine.tokenizer import Tokenizer
+
+    tokenizer = Tokenizer.open(starter, {"eos_token_id": 2})
+    yield tokenizer
+    tokenizer.close()

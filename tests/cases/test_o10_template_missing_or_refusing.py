@@ -1,0 +1,76 @@
+"""O-10: the chat template is missing, broken, or refuses the roles we send."""
+
+import json
+import shutil
+
+import pytest
+
+from engine.errors import TemplateRefused
+from engine.request import Turn
+from engine.tokenizer import Tokenizer
+
+ALTERNATE = (
+    "{% for m in messages %}"
+    "{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}"
+    "{{ raise_exception('Conversation roles must alternate user/assistant') }}{% endif %}"
+    "[{{ m.role }}]{{ m.content }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}"
+)
+
+
+@pytest.fixture
+def with_template(starter, tmp_path):
+    made = []
+
+    def make(template):
+        for name in ("tokenizer.json", "tokenizer_config.json"):
+            shutil.copy(starter / name, tmp_path / name)
+        file = tmp_path / "tokenizer_config.json"
+        settings = json.loads(file.read_text())
+        settings.pop("chat_template")
+        if template is not None:
+            settings["chat_template"] = template
+        file.write_text(json.dumps(settings))
+        made.append(Tokenizer.open(tmp_path, {"eos_token_id": 2}))
+        return made[-1]
+
+    yield make
+    for tokenizer in made:
+        tokenizer.close()
+
+
+def test_that_a_system_prompt_is_folded_in(with_template):
+    tokenizer = with_template(ALTERNATE)
+    prompt = tokenizer.prompt([Turn("system", "Be kind."), Turn("user", "Hi")])
+    assert tokenizer.decode(prompt.ids) == "[user]Be kind.\n\nHi[assistant]"
+    assert len(prompt.notes) == 1
+
+
+def test_that_two_user_turns_are_merged(with_template):
+    tokenizer = with_template(ALTERNATE)
+    turns = [Turn("user", "one"), Turn("user", "two"), Turn("assistant", "x"), Turn("user", "3")]
+    prompt = tokenizer.prompt(turns)
+    assert tokenizer.decode(prompt.ids) == "[user]one\n\ntwo[assistant]x[user]3[assistant]"
+
+
+def test_that_a_system_prompt_the_template_drops_is_not_lost(with_template):
+    tokenizer = with_template(
+        "{% for m in messages %}{% if m.role != 'system' %}[{{ m.role }}]{{ m.content }}"
+        "{% endif %}{% endfor %}"
+    )
+    prompt = tokenizer.prompt([Turn("system", "Be kind."), Turn("user", "Hi")])
+    assert "Be kind." in tokenizer.decode(prompt.ids)
+
+
+def test_that_no_template_is_said_and_nothing_guessed(with_template):
+    tokenizer = with_template(None)
+    assert not tokenizer.has_template
+    with pytest.raises(TemplateRefused, match="no chat format") as refused:
+        tokenizer.prompt([Turn("user", "Hi")])
+    assert refused.value.action
+
+
+def test_that_a_broken_template_is_named_with_its_error(with_template):
+    tokenizer = with_template("{% if x %}")
+    with pytest.raises(TemplateRefused, match=r"chat template.*TemplateSyntaxError") as refused:
+        tokenizer.prompt([Turn("user", "Hi")])
+    assert "message" in refused.value.safe
