@@ -84,6 +84,13 @@ class MainWindow(QMainWindow):
         """Say what a task of this window could not do."""
         self.problem_bar.show_problem(Problem.from_exception(error))
 
+    def open_chat_settings(self) -> ChatSettingsSheet:
+        """Let a person change the settings of the open conversation."""
+        sheet = ChatSettingsSheet(self._themes, self.view.settings, self)
+        sheet.chosen.connect(self.view.set_settings)
+        sheet.open()
+        return sheet
+
     def keep_place(self) -> None:
         """Remember where the window is and what it shows."""
         sidebar = self.sidebar.width() if self.panes.is_sidebar_wanted else 0
@@ -117,7 +124,7 @@ class MainWindow(QMainWindow):
             (menus.regenerate, view.again.regenerate_last),
             (menus.continue_, view.again.continue_last),
             (menus.draft, view.toggle_drafting),
-            (menus.chat_settings, self._open_chat_settings),
+            (menus.chat_settings, self.open_chat_settings),
             (menus.unload, self._unload),
             (menus.rename, self._rename_here),
             (menus.pin, conversations.pin_here),
@@ -133,7 +140,7 @@ class MainWindow(QMainWindow):
         self.panes.sidebar_shown.connect(self._sidebar_shown)
         self.problem_bar.acted.connect(self._act)
         view.problem_action_asked.connect(self._act_here)
-        view.settings_asked.connect(self._open_chat_settings)
+        view.settings_asked.connect(self.open_chat_settings)
         view.opened.connect(self._describe)
         view.opened.connect(self.panes.close_over)
         view.described.connect(self._describe)
@@ -178,11 +185,6 @@ class MainWindow(QMainWindow):
             self.panes.toggle_sidebar()
         self.conversations.rename_here()
 
-    def _open_chat_settings(self) -> None:
-        sheet = ChatSettingsSheet(self._themes, self.view.settings, self)
-        sheet.chosen.connect(self.view.set_settings)
-        sheet.open()
-
     def _unload(self) -> None:
         self._tasks.start(self._unload_model())
 
@@ -217,7 +219,7 @@ class MainWindow(QMainWindow):
             case "new":
                 self.conversations.new()
             case "models":
-                self._open_chat_settings()
+                self.open_chat_settings()
             case None:
                 self.problem_bar.show_notice(action)
 

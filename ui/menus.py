@@ -1,11 +1,12 @@
 """The menu bar: every command with its shortcut, its role set by hand."""
 
-from PySide6.QtCore import QMetaObject
+from PySide6.QtCore import QMetaObject, QObject
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QApplication, QMainWindow, QMenu
 
 from ui import wording
 from ui.chat.draft_switch import SHORTCUT as DRAFT_KEY
+from ui.panes import SHORTCUT as SIDEBAR_KEY
 from ui.wording import tr
 
 Role = QAction.MenuRole
@@ -13,7 +14,7 @@ Key = QKeySequence.StandardKey
 Shortcut = QKeySequence.StandardKey | str
 
 
-class Menus(QMenu):
+class Menus(QObject):
     """Makes the menus of a window; the window connects the actions.
 
     Qt guesses a role from the text of an action that has none and would move "Settings of this
@@ -74,7 +75,7 @@ class Menus(QMenu):
                 menu.addSeparator()
 
     def _view(self, menu: QMenu) -> None:
-        self.sidebar = _add(menu, wording.SIDEBAR, "Meta+Ctrl+S")
+        self.sidebar = _add(menu, wording.SIDEBAR, SIDEBAR_KEY)
         self.sidebar.setCheckable(True)
         menu.addSeparator()
         self.larger = _add(menu, wording.LARGER, Key.ZoomIn)

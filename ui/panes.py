@@ -1,9 +1,12 @@
 """Sidebar and content side by side; in a narrow window the sidebar slides over."""
 
+import sys
+
 from PySide6.QtCore import QEasingCurve, QEvent, QObject, QPoint, QPropertyAnimation, Qt, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QStyle, QWidget
 
+SHORTCUT = "Meta+Ctrl+S" if sys.platform == "darwin" else "F9"
 NARROW = 720  # px of window width
 SLIDE_MS = 150
 

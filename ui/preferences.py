@@ -51,11 +51,12 @@ class Preferences(QObject):
         """Give all text its usual size."""
         self._choose(replace(self._file.current, text_size=1.0))
 
-    def open_sheet(self) -> None:
+    def open_sheet(self) -> SettingsSheet:
         """Let a person choose."""
         sheet = SettingsSheet(self._themes, self._file.current, self._window)
         sheet.chosen.connect(self._choose)
         sheet.open()
+        return sheet
 
     def keep_window(self, window: WindowState) -> None:
         """Remember where the window is."""

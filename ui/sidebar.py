@@ -3,12 +3,18 @@
 import time
 from collections.abc import Collection, Sequence
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import (
+    QItemSelectionModel,
+    QModelIndex,
+    QPoint,
+    Qt,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
-    QLineEdit,
     QListView,
     QMenu,
     QSizePolicy,
@@ -19,6 +25,8 @@ from PySide6.QtWidgets import (
 from app.conversation import Conversation
 from ui import icons, wording
 from ui.buttons import Button
+from ui.panes import SHORTCUT as SIDEBAR_KEY
+from ui.search_field import SearchField
 from ui.sidebar_model import CONVERSATION, ConversationRows, rows
 from ui.sidebar_row import RowPainter
 from ui.theme import SIDEBAR, Themes
@@ -26,53 +34,6 @@ from ui.wording import tr
 
 SEARCH_MS = 150
 WIDEST = 340  # px, also with large text
-
-
-class SearchField(QLineEdit):
-    """A rounded field with a glass in it."""
-
-    def __init__(self, themes: Themes) -> None:
-        super().__init__()
-        self._themes = themes
-        self.setFrame(False)
-        self.setClearButtonEnabled(True)
-        self.setPlaceholderText(tr(wording.SEARCH))
-        self.setAccessibleName(tr(wording.SEARCH))
-        themes.changed.connect(self._restyle)
-        self._restyle()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Qt's hook: the rounded ground and the glass under the text."""
-        theme, painter = self._themes.current, QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        pen = QPen(theme.accent, 1.5) if self.hasFocus() else QPen(theme.line, 1)
-        painter.setPen(pen)
-        painter.setBrush(theme.panel)
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.75, 0.75, -0.75, -0.75), 7, 7)
-        size = theme.pixels(14)
-        icons.paint(
-            painter, "search", theme.faint, QRectF(9, (self.height() - size) / 2, size, size)
-        )
-        painter.end()
-        super().paintEvent(event)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Qt's hook: Esc empties the field."""
-        if event.key() == Qt.Key.Key_Escape and self.text():
-            self.clear()
-            return
-        super().keyPressEvent(event)
-
-    def _restyle(self) -> None:
-        theme = self._themes.current
-        font = theme.font("body")
-        font.setPixelSize(theme.pixels(13))
-        self.setFont(font)
-        self.setTextMargins(theme.pixels(24), 0, 4, 0)
-        self.setFixedHeight(theme.pixels(32))
-        palette = theme.palette()
-        palette.setColor(palette.ColorRole.Base, QColor(0, 0, 0, 0))
-        self.setPalette(palette)
 
 
 class ConversationList(QListView):
@@ -114,7 +75,7 @@ class Sidebar(QWidget):
         self.rows = ConversationRows()
         self.list = ConversationList()
         self.hide_button = Button(themes, icon="sidebar")
-        self.hide_button.describe(tr(wording.HIDE_SIDEBAR), "Meta+Ctrl+S")
+        self.hide_button.describe(tr(wording.HIDE_SIDEBAR), SIDEBAR_KEY)
         self.new_button = Button(themes, icon="compose")
         self.new_button.describe(tr(wording.NEW_CHAT), "Ctrl+N")
         self.settings_button = Button(themes, tr(wording.SETTINGS), icon="settings")

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from ui import wording
 from ui.buttons import Button
+from ui.panes import SHORTCUT as SIDEBAR_KEY
 from ui.theme import TITLE_BAR, Themes
 from ui.wording import tr
 
@@ -25,7 +26,7 @@ class TitleBar(QWidget):
         self._themes = themes
         self._title, self._pair = "", ""
         self.sidebar_button = Button(themes, icon="sidebar")
-        self.sidebar_button.describe(tr(wording.SHOW_SIDEBAR), "Meta+Ctrl+S")
+        self.sidebar_button.describe(tr(wording.SHOW_SIDEBAR), SIDEBAR_KEY)
         self.new_button = Button(themes, icon="compose")
         self.new_button.describe(tr(wording.NEW_CHAT), "Ctrl+N")
         self.title, self.pair = QLabel(), QLabel()

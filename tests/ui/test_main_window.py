@@ -1,5 +1,8 @@
+import threading
 from dataclasses import replace
 
+import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QWidget
 
@@ -7,6 +10,7 @@ from app.problem import Problem
 from app.settings import WindowState
 from tests.support.scripted import SlowEngine, words
 from ui import placement, wording
+from ui.main_window import command_of
 
 Role = QAction.MenuRole
 
@@ -146,3 +150,147 @@ def test_that_the_edit_menu_works_on_the_field_that_has_the_focus(in_window, unt
         return cut, window.view.composer.text
 
     assert in_window(SlowEngine(), scene) == ("", "some text")
+
+
+def test_that_the_settings_sheet_holds_at_once(in_window, errors):
+    async def scene(window):
+        sheet = window.preferences.open_sheet()
+        sheet.appearance.setCurrentIndex(sheet.appearance.findData("dark"))
+        sheet.size_box.setCurrentIndex(sheet.size_box.findData(1.5))
+        sheet.key.setCurrentIndex(sheet.key.findData("mod+enter"))
+        settings = window._program.settings.current
+        themes, box = window._themes, window.view.composer.box
+        return settings, themes.current.is_dark, themes.text_size, box.enter_sends
+
+    settings, *shown = in_window(SlowEngine(), scene)
+    assert (settings.appearance, settings.text_size, settings.send_key) == (
+        "dark",
+        1.5,
+        "mod+enter",
+    )
+    assert shown == [True, 1.5, False]
+
+
+def test_that_a_choice_that_cannot_be_written_holds_and_is_said(in_window, home, errors):
+    async def scene(window):
+        file = window._program.settings._path
+        file.unlink(missing_ok=True)
+        file.mkdir()
+        window.menus.appearances.actions()[2].trigger()
+        return window._themes.current.is_dark, window.problem_bar.shown
+
+    is_dark, shown = in_window(SlowEngine(), scene)
+    assert is_dark
+    assert shown.is_problem
+
+
+@pytest.mark.parametrize(
+    ("action", "command"),
+    [
+        ("Choose another model.", "models"),
+        ("Choose another", "models"),
+        ("Continue", "continue"),
+        ("Try again; if it happens again, verify or download the model anew.", "again"),
+        ("Start a new conversation, or shorten this one.", "new"),
+        ("Load it", "load"),
+        ("Open Settings", "settings"),
+        ("Free space", None),
+        ("", None),
+    ],
+)
+def test_that_advice_is_a_command_where_the_window_can_follow_it(action, command):
+    assert command_of(action) == command
+
+
+def test_that_load_it_loads_the_model_and_says_so(in_window, until, errors):
+    engine = SlowEngine()
+
+    async def scene(window):
+        window.problem_bar.show_problem(Problem("Crash", "It crashed.", "All is safe.", "Load it"))
+        window.problem_bar.action.click()
+        await until(lambda: window.problem_bar.shown is not None)
+        return window.problem_bar.shown.text
+
+    assert in_window(engine, scene) == "scripted is loaded."
+
+
+def test_that_a_refused_load_says_why(in_window, until, errors):
+    async def scene(window):
+        window._act_here("Load it")
+        await until(lambda: window.problem_bar.shown is not None)
+        return window.problem_bar.shown
+
+    shown = in_window(SlowEngine(refuse=True), scene)
+    assert shown.text == "There are no weights. All is saved."
+    assert shown.action == "Choose another"
+
+
+def test_that_unloading_drops_the_model_and_says_so(in_window, answered, until, errors):
+    engine = SlowEngine()
+
+    async def scene(window):
+        await answered(window, "hi")
+        window.menus.unload.trigger()
+        await until(lambda: window.problem_bar.shown is not None)
+        return window.problem_bar.shown.text
+
+    assert in_window(engine, scene) == wording.UNLOADED
+    assert engine.loaded is None
+
+
+def test_that_the_sidebar_follows_the_direction_of_the_language(in_window, errors):
+    async def scene(window):
+        window.panes.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+        return window.sidebar.geometry().right() == window.panes.rect().right()
+
+    assert in_window(SlowEngine(), scene)
+
+
+def test_that_details_are_copied_with_their_sentence(in_window, errors):
+    async def scene(window):
+        problem = Problem("Odd", "It is odd.", "All is safe.", "Copy details", "Line 1\nLine 2")
+        window.problem_bar.show_problem(problem)
+        window.problem_bar.copy.click()
+        return QGuiApplication.clipboard().text()
+
+    assert in_window(SlowEngine(), scene) == "Odd. It is odd. All is safe.\n\nLine 1\nLine 2"
+
+
+def test_that_tab_goes_from_the_sidebar_over_the_transcript_to_the_composer(
+    in_window, answered, errors
+):
+    async def scene(window):
+        await answered(window, "hi")
+        places = [window.sidebar, window.view.transcript, window.view.composer]
+        order, widget = [], window.sidebar.search
+        for _ in range(500):
+            inside = [p for p in places if p is widget or p.isAncestorOf(widget)]
+            reached = widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.isVisible()
+            if inside and reached and inside[0] not in order:
+                order.append(inside[0])
+            widget = widget.nextInFocusChain()
+        return [type(place).__name__ for place in order]
+
+    assert in_window(SlowEngine(), scene) == ["Sidebar", "Transcript", "Composer"]
+
+
+def test_that_esc_in_the_search_stops_no_answer(in_window, until, qtbot, errors):
+    gate = threading.Event()
+
+    async def scene(window):
+        window.view.send("hi")
+        await until(lambda: window.view.is_answering)
+        window.activateWindow()
+        window.sidebar.search.setFocus()
+        await until(window.sidebar.search.hasFocus)
+        window.sidebar.search.setText("heron")
+        qtbot.keyClick(window.sidebar.search, Qt.Key.Key_Escape)
+        stopped = window.view._following.reply.controls.stop
+        emptied = window.sidebar.search.text()
+        qtbot.keyClick(window.sidebar.search, Qt.Key.Key_Escape)
+        stopped_then = window.view._following.reply.controls.stop
+        gate.set()
+        await until(lambda: not window.view.is_answering)
+        return stopped, emptied, stopped_then
+
+    assert in_window(SlowEngine(gate=gate), scene) == (False, "", True)

@@ -125,3 +125,38 @@ def test_that_pin_and_rename_reach_the_store(in_window, answered, until, errors)
 
     stored = in_window(SlowEngine(), scene)
     assert (stored.title, stored.pinned) == ("Better title", True)
+
+
+def test_that_the_menu_of_a_row_acts_on_that_row(sidebar):
+    kept = Conversation(7, "kept", 0, NOON, pinned=True)
+    sidebar.show_conversations([kept, Conversation(8, "other", 0, NOON)])
+    sidebar.list.setCurrentIndex(sidebar.rows.row_of(7))
+    asked = []
+    sidebar.pin_asked.connect(lambda *what: asked.append(what))
+    sidebar.delete_asked.connect(asked.append)
+    menu = sidebar.menu_for(kept)
+    by_text = {action.text(): action for action in menu.actions()}
+    by_text[wording.UNPIN].trigger()
+    by_text[wording.DELETE].trigger()
+    assert asked == [(7, False), 7]
+
+
+def test_that_arrow_keys_open_and_delete_deletes(sidebar, qtbot):
+    newest, older = Conversation(1, "newest", 0, NOON), Conversation(2, "older", 0, NOON - 1)
+    sidebar.show_conversations([newest, older])
+    sidebar.show_current(1)
+    sidebar.activateWindow()
+    sidebar.list.setFocus()
+    qtbot.waitUntil(sidebar.list.hasFocus)
+    opened, deleted = [], []
+    sidebar.opened.connect(opened.append)
+    sidebar.delete_asked.connect(deleted.append)
+    qtbot.keyClick(sidebar.list, Qt.Key.Key_Down)
+    qtbot.keyClick(sidebar.list, Qt.Key.Key_Delete)
+    assert (opened, deleted) == ([2], [2])
+
+
+def test_that_esc_empties_the_search(sidebar, qtbot):
+    sidebar.search.setText("heron")
+    qtbot.keyClick(sidebar.search, Qt.Key.Key_Escape)
+    assert sidebar.search.text() == ""

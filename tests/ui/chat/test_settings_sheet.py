@@ -1,0 +1,109 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QWidget
+
+from app.conversation import Settings
+from engine.request import Drafting, Sampling
+from tests.support.scripted import SlowEngine
+from ui.chat.settings_sheet import ChatSettingsSheet
+from ui.theme import Themes
+
+FULL = Settings(
+    target=Path("/models/big"), drafter=Path("/models/small"), system="Be kind.\nBe brief.",
+    sampling=Sampling(temperature=0.35, top_p=0.9, top_k=40, min_p=0.05, seed=2**64 - 1),
+    drafting=Drafting(wish="on", max_drafts=5), max_tokens=12_345, stop=("END",), thinking=True,
+)  # fmt: skip
+
+
+@pytest.fixture
+def parent(qtbot):
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    return parent
+
+
+@pytest.mark.parametrize("settings", [Settings(), FULL], ids=["usual", "full"])
+def test_that_an_untouched_form_changes_nothing(parent, settings):
+    sheet = ChatSettingsSheet(Themes(), settings, parent)
+    assert sheet.settings == settings
+    chosen = []
+    sheet.chosen.connect(chosen.append)
+    sheet.accept()
+    assert chosen == []
+
+
+def test_that_every_field_reaches_the_settings(parent):
+    sheet = ChatSettingsSheet(Themes(), Settings(), parent)
+    sheet.target.path.setText(" /models/big ")
+    sheet.drafter.path.setText("/models/small")
+    sheet.system.setPlainText("Be kind.")
+    sheet.temperature.setValue(0.2)
+    sheet.top_p.setValue(0.5)
+    sheet.max_tokens.setValue(7)
+    sheet.seed.setText("18446744073709551615")
+    sheet.drafting.setCurrentIndex(sheet.drafting.findData("off"))
+    chosen = []
+    sheet.chosen.connect(chosen.append)
+    sheet.accept()
+    usual = Settings()
+    assert chosen == [
+        replace(
+            usual, target=Path("/models/big"), drafter=Path("/models/small"), system="Be kind.",
+            sampling=replace(usual.sampling, temperature=0.2, top_p=0.5, seed=2**64 - 1),
+            drafting=replace(usual.drafting, wish="off"), max_tokens=7,
+        )
+    ]  # fmt: skip
+
+
+def test_that_cancel_changes_nothing(parent):
+    sheet = ChatSettingsSheet(Themes(), Settings(), parent)
+    chosen = []
+    sheet.chosen.connect(chosen.append)
+    sheet.max_tokens.setValue(7)
+    sheet.reject()
+    assert chosen == []
+
+
+def test_that_chosen_settings_hold_for_the_next_answer_and_are_named_in_the_title(
+    in_window, answered, until, errors
+):
+    engine = SlowEngine(tokens=2)
+
+    async def scene(window):
+        await answered(window, "one")
+        old = window.view.settings
+        sheet = window.open_chat_settings()
+        sheet.target.path.setText("/models/big")
+        sheet.drafter.path.setText("/models/small")
+        sheet.system.setPlainText("Be kind.")
+        sheet.accept()
+        await until(lambda: window.view.settings != old)
+        await until(lambda: window.view.conversation.settings.system == "Be kind.")
+        pair = window.title_bar.pair.toolTip()
+        await answered(window, "two")
+        return pair, (await window.view._chat.conversations())[0].settings
+
+    pair, stored = in_window(engine, scene)
+    assert pair == "big ← small"
+    assert (stored.target, stored.drafter) == (Path("/models/big"), Path("/models/small"))
+    assert engine.requests[0].model.target != engine.requests[1].model.target
+    assert engine.requests[1].turns[0].text == "Be kind."
+
+
+def test_that_settings_of_a_new_chat_go_with_its_first_message(in_window, answered, until, errors):
+    engine = SlowEngine(tokens=2)
+
+    async def scene(window):
+        sheet = window.open_chat_settings()
+        sheet.system.setPlainText("Be brief.")
+        sheet.accept()
+        await until(lambda: window.view.settings.system == "Be brief.")
+        assert await window.view._chat.conversations() == []
+        await answered(window, "one")
+        window.conversations.new()
+        return window.view.settings.system
+
+    assert in_window(engine, scene) == ""
+    assert engine.requests[0].turns[0].text == "Be brief."
