@@ -41,6 +41,11 @@ class ConversationList(QListView):
 
     delete_asked = Signal()
 
+    @property
+    def is_editing(self) -> bool:
+        """Whether a title is being typed over."""
+        return self.state() == QListView.State.EditingState
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Qt's hook: Delete and Backspace delete, as on the platform."""
         if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
@@ -70,6 +75,7 @@ class Sidebar(QWidget):
         super().__init__()
         self._themes = themes
         self._current: int | None = None
+        self._pending: Sequence[Conversation] | None = None  # shown when a title was typed
         self.setAccessibleName(tr(wording.CHATS))
         self.search = SearchField(themes)
         self.rows = ConversationRows()
@@ -94,7 +100,11 @@ class Sidebar(QWidget):
         return self.search.text().strip()
 
     def show_conversations(self, conversations: Sequence[Conversation]) -> None:
-        """Show these conversations, the open one still selected."""
+        """Show these conversations, the open one selected; a title that is typed goes first."""
+        if self.list.is_editing:
+            self._pending = conversations
+            return
+        self._pending = None
         self.rows.show(rows(conversations, time.time()))
         self._select()
         self._empty.setVisible(not conversations)
@@ -132,7 +142,9 @@ class Sidebar(QWidget):
     def _build(self) -> None:
         view = self.list
         view.setModel(self.rows)
-        view.setItemDelegate(RowPainter(self._themes, view))
+        painter = RowPainter(self._themes, view)
+        painter.closeEditor.connect(self._edited, Qt.ConnectionType.QueuedConnection)
+        view.setItemDelegate(painter)
         view.setFrameShape(QListView.Shape.NoFrame)
         view.setMouseTracking(True)
         view.setAccessibleName(tr(wording.CHATS))
@@ -180,6 +192,10 @@ class Sidebar(QWidget):
             selection.setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
         else:
             selection.clear()
+
+    def _edited(self) -> None:
+        if self._pending is not None:
+            self.show_conversations(self._pending)
 
     def _clicked(self, index: QModelIndex) -> None:
         self._open(index)

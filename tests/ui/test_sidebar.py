@@ -160,3 +160,17 @@ def test_that_esc_empties_the_search(sidebar, qtbot):
     sidebar.search.setText("heron")
     qtbot.keyClick(sidebar.search, Qt.Key.Key_Escape)
     assert sidebar.search.text() == ""
+
+
+def test_that_a_title_that_is_typed_survives_what_happens_meanwhile(sidebar, qtbot):
+    one, two = Conversation(1, "one", 0, NOON), Conversation(2, "two", 0, NOON + 1)
+    sidebar.show_conversations([one])
+    asked = []
+    sidebar.rename_asked.connect(lambda *what: asked.append(what))
+    sidebar.edit_title(1)
+    editor = sidebar.list.findChild(QLineEdit)
+    editor.setText("better")
+    sidebar.show_conversations([one, two])
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: asked == [(1, "better")])
+    qtbot.waitUntil(lambda: sidebar.rows.row_of(2).isValid())
