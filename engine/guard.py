@@ -91,6 +91,9 @@ class Guard:
     _patience: dict[Source, _Patience] = field(
         default_factory=lambda: {"drafter": _Patience(), "copy": _Patience()}
     )
+    _brought: dict[Source, tuple[float, float]] = field(
+        default_factory=dict[Source, tuple[float, float]]
+    )  # tokens and seconds of a drafted round, smoothed
     _drafted: int = 0  # drafted rounds since the last plain one
     _rounds: int = 0  # drafted rounds of the drafter
 
@@ -108,10 +111,10 @@ class Guard:
             return True
         return self.paused("drafter") and self._patience["drafter"].left > 1
 
-    def rate(self, source: Source, depth: int) -> float | None:
-        """Tokens per second expected of rounds with `depth` drafts."""
-        seconds = self.times.at(source, depth)
-        return None if seconds is None else self._tokens(source, depth) / seconds
+    def rate(self, source: Source) -> float | None:
+        """Tokens per second measured on the newest rounds of a source; None before any."""
+        tokens, seconds = self._brought.get(source, (0.0, 0.0))
+        return tokens / seconds if seconds else None
 
     def drafter_depth(self, cap: int) -> int:
         """Drafts to ask of the drafter now, 0 to `cap`."""
@@ -121,10 +124,22 @@ class Guard:
         """Drafts to copy now after a match of that many tokens, 0 to `cap`."""
         return self._decide("copy", min(cap, COPY_LIMIT, max(4, 2 * match)), match)
 
-    def saw(self, source: Source, drafts: int, accepted: int, match: int = 0) -> None:
-        """Learn from one checked proposal: drafts past the first miss teach nothing."""
+    def saw(
+        self, source: Source, drafts: int, accepted: int, seconds: float | None, match: int = 0
+    ) -> None:
+        """Learn from one checked proposal: drafts past the first miss teach nothing.
+
+        `seconds` is None for a round that is not measured.
+        """
         tested = min(drafts, accepted + 1)
         self._drafted += 1
+        if seconds is not None:
+            self.times.saw(source, drafts, seconds)
+            tokens, spent = self._brought.get(source, (None, None))
+            self._brought[source] = (
+                _smoothed(tokens, accepted + 1),
+                _smoothed(spent, seconds),
+            )
         if source == "copy":
             key = _bucket(match)
             self._runs[key] += _LEARN * (accepted / tested - self._runs[key])
@@ -137,8 +152,10 @@ class Guard:
                 self._chance.append(self.chance(len(self._chance)))
             self._chance[j] = old + _LEARN * (hit - old)
 
-    def saw_plain(self) -> None:
-        """Count one round without drafts."""
+    def saw_plain(self, seconds: float | None) -> None:
+        """Count one round without drafts; `seconds` as in `saw`."""
+        if seconds is not None:
+            self.times.saw("copy", 0, seconds)
         self._drafted = 0
         for patience in self._patience.values():
             patience.left = max(0, patience.left - 1)
@@ -200,13 +217,6 @@ class Guard:
         while True:
             yield self.chance(j) if source == "drafter" else self._runs[_bucket(match)]
             j += 1
-
-    def _tokens(self, source: Source, depth: int) -> float:
-        tokens, alive = 1.0, 1.0
-        for _, chance in zip(range(depth), self._chances(source, _RUN_PRIOR[-1][0]), strict=False):
-            alive *= chance
-            tokens += alive
-        return tokens
 
 
 def _bucket(match: int) -> int:

@@ -170,15 +170,9 @@ class Writing:
         self._tally.saw(round_, seconds)
         guard = self._guard
         if round_.mode == "plain":
-            guard.saw_plain()
-            if seconds is not None:
-                guard.times.saw("copy", 0, seconds)
-            return
-        source: Source = round_.mode
-        drafts = step.width - 1
-        guard.saw(source, drafts, step.accepted, self._match)
-        if seconds is not None:
-            guard.times.saw(source, drafts, seconds)
+            guard.saw_plain(seconds)
+        else:
+            guard.saw(round_.mode, step.width - 1, step.accepted, seconds, self._match)
 
     def _switched(self) -> Iterator[DraftingState]:
         """Report a change of the drafting state since the last round."""
@@ -190,11 +184,11 @@ class Writing:
         elif self._drafter_failed and not self._request.drafting.copies:
             state = DraftingState("off", "The drafter failed; the answer goes on without it.")
         elif guard.paused(source):
-            depth, plain = 1, guard.times.plain
+            plain = guard.times.plain
             state = DraftingState(
                 "paused",
                 "Guessing is slower than plain decoding on this text.",
-                guard.rate(source, depth),
+                guard.rate(source),
                 None if plain is None else 1.0 / plain,
                 guard.next_probe(source),
             )

@@ -16,11 +16,9 @@ def play(guard, rounds, seconds, chance, cap=7, seed=0):
             accepted += 1
         took = seconds(depth)
         if depth:
-            guard.saw("drafter", depth, accepted)
-            guard.times.saw("drafter", depth, took)
+            guard.saw("drafter", depth, accepted, took)
         else:
-            guard.saw_plain()
-            guard.times.saw("drafter", 0, took)
+            guard.saw_plain(took)
         tokens += accepted + 1
         clock += took
         depths.append(depth)
@@ -40,7 +38,7 @@ def test_that_a_hopeless_drafter_costs_under_five_percent_of_a_long_reply():
     assert clock <= 1.05 * 0.010 * tokens
     assert sum(d > 0 for d in depths[32:]) <= len(depths[32:]) / 8
     assert guard.paused("drafter")
-    assert guard.rate("drafter", 1) < 1 / guard.times.plain
+    assert guard.rate("drafter") < 1 / guard.times.plain
 
 
 def test_that_a_losing_drafter_is_paused_within_thirty_rounds():
@@ -79,7 +77,7 @@ def test_that_copies_grow_with_their_match_and_stop_where_they_lose():
     assert guard.copy_depth(32, 31) == 31
     assert guard.copy_depth(4, 31) <= 8
     for _ in range(30):
-        guard.saw("copy", 7, 0, 4)
+        guard.saw("copy", 7, 0, None, 4)
     assert guard.copy_depth(4, 31) == 0
     assert guard.paused("copy")
 
