@@ -87,9 +87,18 @@ def _end_now() -> None:
     os._exit(0)
 
 
+def _has_display() -> bool:
+    """Whether there is a screen to open a window on; Qt would abort the process without one."""
+    places = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+    return not sys.platform.startswith("linux") or any(os.environ.get(place) for place in places)
+
+
 def main(engine: Callable[[], EngineLike] | None = None) -> int:
     """Open the window and return the exit code once it is closed."""
     mend_streams()
+    if not _has_display():
+        sys.stderr.write(f"{wording.NO_DISPLAY}\n")
+        return 1
     app = QApplication(sys.argv[:1])
     app.setApplicationName(wording.PRODUCT)
     app.setDesktopFileName("slipstream")

@@ -3,6 +3,10 @@
 from PySide6.QtCore import QCoreApplication
 
 PRODUCT = "Slipstream"
+NO_DISPLAY = (
+    "slipstream: there is no display here to open a window on. "
+    'In a terminal, slipstream ask "…" answers.'
+)
 
 # sidebar
 SEARCH = "Search chats"

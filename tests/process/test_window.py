@@ -1,11 +1,15 @@
 """The real window in a process of its own: how it starts, and what signals mean to it."""
 
+import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
 from tests.support.scripted import words
 from tests.support.window_process import SECONDS_TO_END, driven, end_of, started_again
+from ui import wording
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -36,3 +40,17 @@ def test_that_the_window_opens_where_nothing_can_be_written(home):
         code, said, _ = end_of(child)
     assert code == 0
     assert "could not be opened" in said[0]  # without a log file, stderr is the log
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems always have a display")
+def test_that_without_a_display_it_says_what_works_instead(home):
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"}
+    }
+    run = subprocess.run(
+        [sys.executable, "-m", "ui"], capture_output=True, text=True, env=environment, timeout=20
+    )
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr == f"{wording.NO_DISPLAY}\n"
