@@ -57,7 +57,7 @@ def _newer(path: Path, version: int, known: int) -> Problem:
     )
 
 
-def _1_conversations(db: sqlite3.Connection) -> None:
+def _1_conversations(db: sqlite3.Connection) -> None:  # long: a schema is read whole
     """Conversations, their messages as a tree, the traces of replies, and the search index.
 
     `seal` is a CRC-32 of role, text and thinking. `chosen` is the child that is shown; NULL shows

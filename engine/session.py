@@ -129,7 +129,7 @@ class Session:
         """Whether the next plain round is under way already."""
         return self._ahead is not None
 
-    def drafted(self, proposal: Proposal, draft_s: float, margin: float) -> Step:
+    def drafted(self, proposal: Proposal, draft_s: float, margin: float) -> Step:  # long: one round
         """Check a proposal in one pass and commit what the target would have said.
 
         A row whose two best scores are closer than `margin` is not trusted, because a pass of many
