@@ -1,0 +1,68 @@
+"""What a question and an answer have in common: parts under each other, laid out in a width."""
+
+from typing import TypeVar
+
+from PySide6.QtCore import QPoint, Signal
+from PySide6.QtWidgets import QWidget
+
+from app.conversation import Message
+from engine.events import Event
+from ui.chat.text_view import TextView
+from ui.theme import Themes
+
+Part = TypeVar("Part", bound=QWidget)
+
+
+class MessageView(QWidget):
+    """One message on screen.
+
+    Signals:
+        relaid: its height changed by itself.
+        near: carries a height (px) in it that should be seen.
+        link_asked: carries an address and where on the screen it was clicked.
+        regenerate_asked, continue_asked: a person wants it.
+        edit_asked: carries the new text of a question.
+        branch_asked: carries the step to another version.
+        action_asked: carries what the button beside a failure says.
+    """
+
+    relaid = Signal()
+    near = Signal(int)
+    link_asked = Signal(str, QPoint)
+    regenerate_asked = Signal()
+    continue_asked = Signal()
+    edit_asked = Signal(str)
+    branch_asked = Signal(int)
+    action_asked = Signal(str)
+
+    def __init__(self, themes: Themes, message: Message) -> None:
+        super().__init__()
+        self._themes, self.message = themes, message
+        self.body: TextView
+
+    def lay_out(self, width: int) -> int:
+        """Take `width` px; return the height."""
+        raise NotImplementedError
+
+    def settle(self, message: Message) -> None:
+        """Show the message as it is stored."""
+        raise NotImplementedError
+
+    def apply(self, events: list[Event]) -> None:
+        """Take in what the engine wrote since."""
+        raise NotImplementedError
+
+    def set_note(self, text: str) -> None:
+        """Tell what is awaited in the place of the text; nothing ends that."""
+        raise NotImplementedError
+
+    def restyle(self) -> None:
+        """The theme is another one."""
+        raise NotImplementedError
+
+    def _part(self, part: Part) -> Part:
+        part.setParent(self)
+        return part
+
+    def _near_in(self, part: QWidget, y: int) -> None:
+        self.near.emit(part.y() + y)

@@ -1,0 +1,216 @@
+"""The strip under an answer: what drafting did, in one line and round by round."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QRectF, Qt, Signal
+from PySide6.QtGui import QEnterEvent, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QFrame, QScrollArea, QWidget
+
+from app.conversation import DraftMark
+from engine.events import Finished, Round
+from ui import icons
+from ui.chat import strip_text, words
+from ui.chat.strip_grid import StripGrid
+from ui.theme import Themes
+from ui.wording import tr
+
+HEAD = 30  # px
+MOST_LINES = 4  # more are scrolled through
+
+
+class StripHead(QAbstractButton):
+    """The line that tells the sum, and opens or folds the columns."""
+
+    def __init__(self, themes: Themes) -> None:
+        super().__init__()
+        self._themes = themes
+        self._bold, self._rest = "", ""
+        self.setCheckable(True)
+        self.setChecked(True)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+
+    def tell(self, bold: str, rest: str) -> None:
+        """Show these words."""
+        if (bold, rest) != (self._bold, self._rest):
+            self._bold, self._rest = bold, rest
+            self.setText(strip_text.SEPARATOR.join(part for part in (bold, rest) if part))
+            self.update()
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        """Qt's hook: the arrow is clearer under the pointer."""
+        super().enterEvent(event)
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Qt's hook: the arrow is quiet again."""
+        super().leaveEvent(event)
+        self.update()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Qt's hook: the words and the arrow."""
+        theme, painter = self._themes.current, QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        small = theme.font("small")
+        strong = QFont(small)
+        strong.setWeight(QFont.Weight.DemiBold)
+        align = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        room = self.width() - theme.pixels(26)
+        x = 0.0
+        for font, colour, text in (
+            (strong, theme.text, self._bold),
+            (small, theme.dim, self._rest),
+        ):
+            if not text:
+                continue
+            shown = text if not x else f"  ·  {text}"
+            metrics = QFontMetricsF(font)
+            fitted = metrics.elidedText(
+                shown.replace(strip_text.SEPARATOR, "  ·  "), Qt.TextElideMode.ElideRight, room - x
+            )
+            painter.setFont(font)
+            painter.setPen(colour)
+            painter.drawText(QRectF(x, 0, room - x, self.height()), align, fitted)
+            x += metrics.horizontalAdvance(fitted)
+        self._paint_arrow(painter)
+        if self.hasFocus():
+            painter.setPen(QPen(theme.accent, 1.5))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.75, 3, -0.75, -3), 5, 5)
+        painter.end()
+
+    def _paint_arrow(self, painter: QPainter) -> None:
+        theme = self._themes.current
+        side = float(theme.pixels(14))
+        square = QRectF(self.width() - side - 2, (self.height() - side) / 2, side, side)
+        painter.save()
+        painter.translate(square.center())
+        if self.isChecked():
+            painter.rotate(180)
+        ink = theme.text if self.underMouse() else theme.faint
+        icons.paint(painter, "chevron", ink, square.translated(-square.center()))
+        painter.restore()
+
+
+class Strip(QWidget):
+    """The line and the columns of one answer.
+
+    Signals:
+        chosen: carries the number of the round that a person chose, -1 for none.
+        relaid: it was opened or folded.
+    """
+
+    chosen = Signal(int)
+    relaid = Signal()
+
+    def __init__(self, themes: Themes) -> None:
+        super().__init__()
+        self._themes = themes
+        self._rounds: list[Round] = []
+        self._marks: list[DraftMark] = []
+        self._finished: Finished | None = None
+        self.head = StripHead(themes)
+        self.head.setParent(self)
+        self.head.toggled.connect(self._toggled)
+        self.grid = StripGrid(themes)
+        self.grid.chosen.connect(self.chosen)
+        self.grid.near.connect(self._reveal)
+        self._area = QScrollArea(self)
+        self._area.setWidget(self.grid)
+        self._area.setFrameShape(QFrame.Shape.NoFrame)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._area.viewport().setAutoFillBackground(False)
+        self.grid.setAutoFillBackground(False)
+        self._told = 0
+
+    @property
+    def has_rounds(self) -> bool:
+        """Whether there is anything to show."""
+        return bool(self._rounds)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the columns are shown."""
+        return self.head.isChecked()
+
+    def set_open(self, is_open: bool) -> None:
+        """Open or fold the columns."""
+        self.head.setChecked(is_open)
+
+    def show_answer(
+        self, rounds: Sequence[Round], marks: Sequence[DraftMark], finished: Finished | None
+    ) -> None:
+        """Show the strip of a stored answer."""
+        self._rounds, self._marks, self._finished = list(rounds), list(marks), finished
+        self.grid.show_rounds(rounds, marks)
+        if not any(round_.proposed_ids for round_ in rounds):
+            self.head.setChecked(False)  # only dots: the line says it all
+        self._tell()
+
+    def add(
+        self, rounds: Sequence[Round], marks: Sequence[DraftMark], finished: Finished | None
+    ) -> None:
+        """Show more of an answer that is being written."""
+        bar = self._area.verticalScrollBar()
+        at_end = bar.value() >= bar.maximum()
+        self._rounds += rounds
+        self._marks += marks
+        self._finished = finished or self._finished
+        self.grid.add(rounds, marks)
+        self._tell()
+        if at_end:
+            self._told = 1
+
+    def lay_out(self, width: int) -> int:
+        """Take `width` px; return the height."""
+        head = self._themes.current.pixels(HEAD)
+        self.head.setGeometry(0, 1, width, head)
+        if not self.is_open:
+            self._area.hide()
+            return head + 1
+        height = self.grid.lay_out(width)
+        most = MOST_LINES * self.grid.line_height + 2
+        if height > most:
+            bar = self._area.verticalScrollBar().sizeHint().width()
+            height = self.grid.lay_out(width - bar)
+        self.grid.resize(self.grid.width(), height)
+        self._area.setGeometry(0, head + 1, width, min(height, most))
+        self._area.show()
+        if self._told:
+            self._told = 0
+            self._area.verticalScrollBar().setValue(self._area.verticalScrollBar().maximum())
+        return head + 1 + min(height, most)
+
+    def restyle(self) -> None:
+        """The theme is another one."""
+        self.grid.rebuild()
+        self.update()
+
+    def light(self, rounds: range) -> None:
+        """Mark the rounds whose text is selected."""
+        self.grid.light(rounds)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Qt's hook: the line to the answer."""
+        painter = QPainter(self)
+        painter.fillRect(QRectF(0, 0, self.width(), 1), self._themes.current.line)
+        painter.end()
+
+    def _tell(self) -> None:
+        told = (self._finished, self._rounds, self._marks)
+        if self.is_open:
+            self.head.tell(*strip_text.opened(*told))
+        else:
+            self.head.tell("", strip_text.collapsed(*told))
+        self.head.setToolTip(tr(words.FOLD_STRIP if self.is_open else words.OPEN_STRIP))
+        if self._finished is not None or not self.head.accessibleName():
+            self.head.setAccessibleName(strip_text.summary(*told))
+            self.grid.setAccessibleName(strip_text.summary(*told))
+
+    def _toggled(self, _is_open: bool) -> None:
+        self._tell()
+        self.relaid.emit()
+
+    def _reveal(self, y: int) -> None:
+        self._area.ensureVisible(0, y, 0, self.grid.line_height)

@@ -1,0 +1,309 @@
+"""The messages of a conversation. Only those near the visible part are built and laid out."""
+
+from functools import partial
+from typing import cast
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QPoint, QRect, Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QWidget
+
+from app.conversation import Message
+from engine.events import Event
+from ui.chat import words
+from ui.chat.answer import AnswerView
+from ui.chat.message import MessageView
+from ui.chat.places import Place, Places
+from ui.chat.popover import LinkPopover
+from ui.chat.question import QuestionView
+from ui.chat.selection import Selection
+from ui.theme import COLUMN, Themes
+from ui.wording import tr
+
+MARGIN = 24  # px beside the column
+AHEAD = 0.6  # of the visible height is built above and below it
+KEPT = 24  # views that stay built when they are out of sight
+NEAR_END = 8  # px from the end that count as being there
+
+
+def open_in_browser(address: str) -> None:
+    """Hand a web or mail address to the system."""
+    QDesktopServices.openUrl(QUrl.fromEncoded(address.encode()))
+
+
+class Transcript(QAbstractScrollArea):
+    """Shows messages and the one that is being written; stays where a person scrolled to.
+
+    Signals:
+        regenerate_asked, continue_asked: carry the message.
+        edit_asked: carries the question and its new text.
+        branch_asked: carries the message and the step to another version.
+        problem_action_asked: carries what the button beside a failed answer says.
+    """
+
+    regenerate_asked = Signal(int)
+    edit_asked = Signal(int, str)
+    continue_asked = Signal(int)
+    branch_asked = Signal(int, int)
+    problem_action_asked = Signal(str)
+
+    def __init__(self, themes: Themes, open_link: Callable[[str], None] = open_in_browser) -> None:
+        super().__init__()
+        self._themes, self._open_link = themes, open_link
+        self._places = Places()
+        self._follows = True
+        self._is_placing = False
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName(tr(words.TRANSCRIPT))
+        self.verticalScrollBar().setSingleStep(40)
+        themes.changed.connect(self._restyle)
+        app = cast("QApplication", QApplication.instance())
+        app.focusChanged.connect(self._focus_moved)
+
+    @property
+    def views(self) -> list[MessageView]:
+        """The messages that are built now, from top to bottom."""
+        return [place.view for place in self._places.all if place.view is not None]
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether the end is seen, so that new text is followed."""
+        return self._follows
+
+    def view_of(self, message_id: int) -> MessageView | None:
+        """The built view of a message."""
+        number = self._places.of(message_id)
+        return None if number is None else self._places.all[number].view
+
+    def show_messages(self, messages: list[Message]) -> None:
+        """Show these messages and nothing else, from the end."""
+        self._drop_all()
+        for message in messages:
+            self._places.add(message, self._column)
+        self._follows = True
+        self._place()
+
+    def add(self, message: Message) -> None:
+        """Show one more message, and go to it."""
+        self._places.add(message, self._column)
+        self._follows = True
+        self._place()
+
+    def apply(self, message_id: int, events: list[Event]) -> None:
+        """Take in what the engine wrote since."""
+        self._tell(message_id, lambda view: view.apply(events))
+
+    def settle(self, message: Message) -> None:
+        """Show a message as it is stored."""
+        number = self._places.of(message.id)
+        if number is not None:
+            self._places.all[number].message = message
+            self._tell(message.id, lambda view: view.settle(message))
+
+    def set_note(self, message_id: int, text: str) -> None:
+        """Tell what is awaited in the place of an answer; nothing ends that."""
+        self._tell(message_id, lambda view: view.set_note(text))
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self.show_messages([])
+
+    def scroll_to_message(self, message_id: int) -> None:
+        """Bring the beginning of a message to the top."""
+        number = self._places.of(message_id)
+        if number is not None:
+            self._follows = False
+            self.verticalScrollBar().setValue(self._places.top(number) - MARGIN)
+            self._place(number)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Qt's hook: another width breaks the lines elsewhere."""
+        super().resizeEvent(event)
+        self._place()
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:  # noqa: N802  Qt's name
+        """Qt's hook: the messages move, and those that come into sight are built."""
+        del dx, dy
+        if not self._is_placing:
+            bar = self.verticalScrollBar()
+            self._follows = bar.value() >= bar.maximum() - NEAR_END
+            self._place()
+
+    def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802  Qt's name
+        """Qt's hook: the ground is painted, everything else is the messages' own."""
+        if event.type() == QEvent.Type.Paint:
+            painter = QPainter(self.viewport())
+            painter.fillRect(cast("QPaintEvent", event).rect(), self._themes.current.ground)
+            painter.end()
+            return True
+        return super().viewportEvent(event)
+
+    @property
+    def _column(self) -> int:
+        room = self.viewport().width() - 2 * MARGIN
+        return max(160, min(room, self._themes.current.pixels(COLUMN)))
+
+    def _tell(self, message_id: int, tell: Callable[[MessageView], None]) -> None:
+        number = self._places.of(message_id)
+        if number is None:
+            return
+        place = self._places.all[number]
+        tell(self._built(place))
+        place.width = 0
+        self._place()
+
+    def _place(self, anchor: int | None = None) -> None:
+        """Build and lay out what is near the visible part, and put everything in its place.
+
+        What is seen stays where it is when heights above it turn out otherwise; the end is
+        followed only by those who are there.
+        """
+        if self._is_placing:
+            return
+        self._is_placing = True
+        bar, places = self.verticalScrollBar(), self._places
+        if places.all:
+            anchor = places.at(bar.value()) if anchor is None else anchor
+            offset = bar.value() - places.top(anchor)
+            for _ in range(4):  # each time lets what came into sight be measured
+                self._set_range()
+                value = bar.maximum() if self._follows else places.top(anchor) + offset
+                bar.setValue(value)
+                if not self._measure():
+                    break
+        self._set_range()
+        if self._follows:
+            bar.setValue(bar.maximum())
+        self._move_views()
+        self._is_placing = False
+
+    def _set_range(self) -> None:
+        bar, height = self.verticalScrollBar(), self.viewport().height()
+        bar.setRange(0, max(0, self._places.height - height))
+        bar.setPageStep(height)
+
+    def _near(self) -> range:
+        value, height = self.verticalScrollBar().value(), self.viewport().height()
+        ahead = int(height * AHEAD)
+        places = self._places
+        if not places.all:
+            return range(0)
+        return range(places.at(value - ahead), places.at(value + height + ahead) + 1)
+
+    def _measure(self) -> bool:
+        """Lay out what is near; say whether any height changed."""
+        column, first = self._column, None
+        for number in self._near():
+            place = self._places.all[number]
+            view = self._built(place)
+            if place.width == column:
+                continue
+            height, place.width = view.lay_out(column), column
+            if height != place.height:
+                place.height = height
+                first = number if first is None else first
+        if first is not None:
+            self._places.stack(first + 1)
+        return first is not None
+
+    def _move_views(self) -> None:
+        value, column, near = self.verticalScrollBar().value(), self._column, self._near()
+        left = (self.viewport().width() - column) // 2
+        spare: list[Place] = []
+        for number, place in enumerate(self._places.all):
+            if place.view is None:
+                continue
+            if number not in near:
+                place.view.hide()
+                spare.append(place)
+                continue
+            top = self._places.top(number) - value
+            place.view.setGeometry(QRect(left, top, column, place.height))
+            place.view.show()
+        for place in spare[: max(0, len(spare) - KEPT)]:
+            if _may_go(place):
+                self._drop(place)
+
+    def _built(self, place: Place) -> MessageView:
+        if place.view is not None:
+            return place.view
+        message = place.message
+        kind = QuestionView if message.role == "user" else AnswerView
+        view = kind(self._themes, message)
+        view.setParent(self.viewport())
+        view.regenerate_asked.connect(partial(self.regenerate_asked.emit, message.id))
+        view.continue_asked.connect(partial(self.continue_asked.emit, message.id))
+        view.edit_asked.connect(partial(self.edit_asked.emit, message.id))
+        view.branch_asked.connect(partial(self.branch_asked.emit, message.id))
+        view.action_asked.connect(self.problem_action_asked)
+        view.link_asked.connect(self._show_link)
+        view.relaid.connect(partial(self._relaid, place))
+        view.near.connect(partial(self._reveal, view))
+        view.body.selected.connect(partial(self._selected_in, view))
+        place.view, place.width = view, 0
+        return view
+
+    def _relaid(self, place: Place) -> None:
+        place.width = 0
+        self._follows = False  # what was clicked stays under the pointer
+        self._place()
+        bar = self.verticalScrollBar()
+        self._follows = bar.value() >= bar.maximum() - NEAR_END
+
+    def _selected_in(self, view: MessageView) -> None:
+        for other in self.views:
+            if other is not view:
+                other.body.select(Selection())
+
+    def _reveal(self, view: QWidget, y: int) -> None:
+        """Scroll as little as brings the height `y` of a view into sight."""
+        at = view.y() + y
+        bar, height = self.verticalScrollBar(), self.viewport().height()
+        if at < MARGIN:
+            bar.setValue(bar.value() + at - MARGIN)
+        elif at > height - MARGIN:
+            bar.setValue(bar.value() + at - height + MARGIN)
+
+    def _focus_moved(self, _old: QWidget | None, new: QWidget | None) -> None:
+        viewport = self.viewport()
+        if new is None or not viewport.isAncestorOf(new) or new.height() > viewport.height():
+            return
+        top = new.mapTo(viewport, QPoint(0, 0)).y()
+        for view in self.views:
+            if view.isAncestorOf(new):
+                self._reveal(view, top - view.y())
+                self._reveal(view, top - view.y() + new.height())
+
+    def _show_link(self, address: str, place: QPoint) -> None:
+        LinkPopover(self._themes, address, self._open_link, self).show_near(place)
+
+    def _restyle(self) -> None:
+        for place in self._places.all:
+            place.width = 0
+            if place.view is not None:
+                place.view.restyle()
+        self._place()
+        self.viewport().update()
+
+    def _drop_all(self) -> None:
+        for place in self._places.all:
+            self._drop(place)
+        self._places.clear()
+
+    def _drop(self, place: Place) -> None:
+        if place.view is not None:
+            place.view.hide()
+            place.view.deleteLater()
+            place.view = None
+
+
+def _may_go(place: Place) -> bool:
+    """Whether a view out of sight holds nothing that only it knows."""
+    view = place.view
+    if view is None or place.message.state == "streaming":
+        return False
+    is_edited = isinstance(view, QuestionView) and view.editor is not None
+    return not is_edited and view.body.selection.is_empty and not view.hasFocus()
