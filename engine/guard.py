@@ -18,6 +18,7 @@ _DEEPER = 8  # every so many drafted rounds one depth more is tried
 _FIRST_PROBE, _LAST_PROBE = 8, 128  # plain rounds between two probes while plain wins
 _REFRESH = 64  # drafted rounds between two plain ones
 COPY_LIMIT = 31  # drafts of one copy
+_DRAFTER = -1  # among the lengths of matches, which are positive
 _RUN_PRIOR = ((16, 0.95), (8, 0.9), (5, 0.8), (4, 0.7), (0, 0.55))  # by length of the match
 
 
@@ -88,9 +89,12 @@ class Guard:
     always: bool = False
     _chance: list[float] = field(default_factory=list[float])
     _runs: dict[int, float] = field(default_factory=lambda: dict(_RUN_PRIOR))
-    _patience: dict[Source, _Patience] = field(
-        default_factory=lambda: {"drafter": _Patience(), "copy": _Patience()}
+    # One patience for the drafter and one for each length of match: that short matches mislead on
+    # this text says nothing about long ones.
+    _patience: dict[int, _Patience] = field(
+        default_factory=lambda: {_DRAFTER: _Patience(), **{b: _Patience() for b, _ in _RUN_PRIOR}}
     )
+    _tried: set[int] = field(default_factory=set[int])
     _brought: dict[Source, tuple[float, float]] = field(
         default_factory=dict[Source, tuple[float, float]]
     )  # tokens and seconds of a drafted round, smoothed
@@ -98,18 +102,33 @@ class Guard:
     _rounds: int = 0  # drafted rounds of the drafter
 
     def paused(self, source: Source) -> bool:
-        """Whether the source is left alone because plain decoding wins."""
-        return self._patience[source].paused and not self.always
+        """Whether the source is left alone because plain decoding wins.
+
+        Copies are, when matches of every length that was tried lose.
+        """
+        if self.always:
+            return False
+        if source == "drafter":
+            return self._patience[_DRAFTER].paused
+        tried = [self._patience[key].paused for key in self._tried if key != _DRAFTER]
+        return bool(tried) and all(tried)
 
     def next_probe(self, source: Source) -> int:
         """Rounds until a paused source is tried again."""
-        return self._patience[source].left
+        if source == "drafter":
+            return self._patience[_DRAFTER].left
+        return min(self._patience[key].left for key in self._tried if key != _DRAFTER)
 
-    def plain_ahead(self, *, drafter: bool) -> bool:
-        """Whether the round after a plain one will surely not ask the drafter."""
-        if not drafter:
-            return True
-        return self.paused("drafter") and self._patience["drafter"].left > 1
+    def plain_ahead(self, *, drafter: bool, match: int) -> bool:
+        """Whether the round after a plain one will surely be plain too.
+
+        Args:
+            drafter: there is a drafter to ask.
+            match: the longest copy match there may be then, 0 if none.
+        """
+        keys = ([_DRAFTER] if drafter else []) + [b for b, _ in _RUN_PRIOR if 0 < b <= match]
+        asked = [self._patience[key] for key in keys]
+        return all(p.paused and p.left > 1 for p in asked) and not (asked and self.always)
 
     def rate(self, source: Source) -> float | None:
         """Tokens per second measured on the newest rounds of a source; None before any."""
@@ -132,6 +151,7 @@ class Guard:
         `seconds` is None for a round that is not measured.
         """
         tested = min(drafts, accepted + 1)
+        self._tried.add(_DRAFTER if source == "drafter" else _bucket(match))
         self._drafted += 1
         if seconds is not None:
             self.times.saw(source, drafts, seconds)
@@ -169,7 +189,8 @@ class Guard:
     def _decide(self, source: Source, cap: int, match: int) -> int:
         if cap <= 0:
             return 0
-        patience = self._patience[source]
+        key = _DRAFTER if source == "drafter" else _bucket(match)
+        patience = self._patience[key]
         if self.times.plain is None and not self.always:
             return 0  # nothing to compare with yet
         if self._drafted >= _REFRESH and not self.always:

@@ -145,15 +145,14 @@ class Writing:
             return False
         if not self._drafts():
             return True
-        guard, drafter = self._guard, self._drafter is not None
-        if not guard.plain_ahead(drafter=drafter and not self._drafter_failed):
-            return False
-        if not self._request.drafting.copies or guard.paused("copy"):
-            return True
-        # A match grows by at most one token a token.
-        self._copies.follow(self._session.tokens)
-        match = self._copies.match()
-        return match is None or match.length + 1 < COPY_AT
+        match = 0
+        if self._request.drafting.copies:
+            # A match grows by at most one token a token, and one too short to look up may be there.
+            self._copies.follow(self._session.tokens)
+            found = self._copies.match()
+            match = found.length + 1 if found else 0
+        drafter = self._drafter is not None and not self._drafter_failed
+        return self._guard.plain_ahead(drafter=drafter, match=match if match >= COPY_AT else 0)
 
     def _learn(self, round_: Round, step: Step) -> None:
         """Tell guard and tally what the round took and brought."""

@@ -80,6 +80,12 @@ def test_that_copies_grow_with_their_match_and_stop_where_they_lose():
         guard.saw("copy", 7, 0, None, 4)
     assert guard.copy_depth(4, 31) == 0
     assert guard.paused("copy")
+    assert guard.plain_ahead(drafter=False, match=4)
+    # Long matches were not tried: what short ones do says nothing about them.
+    assert guard.copy_depth(32, 31) == 31
+    assert not guard.plain_ahead(drafter=False, match=32)
+    guard.saw("copy", 31, 31, None, 32)
+    assert not guard.paused("copy")
 
 
 def test_that_times_between_known_depths_are_interpolated():
