@@ -104,7 +104,8 @@ def main(engine: Callable[[], EngineLike] | None = None) -> int:
     app.setDesktopFileName("slipstream")
     app.setWindowIcon(icons.icon("app", Theme.light().text))
     app.setQuitOnLastWindowClosed(False)
-    app.setStyle("Fusion")
+    if sys.platform != "darwin":
+        app.setStyle("Fusion")  # styles of desktops bring colours of their own
     root = Root(engine)
     sys.excepthook = root.uncaught
     for number in (signal.SIGINT, signal.SIGTERM):

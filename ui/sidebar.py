@@ -26,6 +26,7 @@ from app.conversation import Conversation
 from ui import icons, wording
 from ui.buttons import Button
 from ui.panes import SHORTCUT as SIDEBAR_KEY
+from ui.scroll_bar import slim
 from ui.search_field import SearchField
 from ui.sidebar_model import CONVERSATION, ConversationRows, rows
 from ui.sidebar_row import RowPainter
@@ -33,6 +34,7 @@ from ui.theme import SIDEBAR, Themes
 from ui.wording import tr
 
 SEARCH_MS = 150
+ROW = 32  # px that one step of the wheel scrolls by
 WIDEST = 340  # px, also with large text
 
 
@@ -155,6 +157,8 @@ class Sidebar(QWidget):
         )
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         view.viewport().setAutoFillBackground(False)
+        slim(view, self._themes, ROW)
+        view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self._empty.setWordWrap(True)
         self._empty.setContentsMargins(10, 8, 10, 0)
         top = QHBoxLayout()

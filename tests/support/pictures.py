@@ -103,6 +103,9 @@ class WrittenEngine:
             context_used=1204, context_limit=8192, prompt_s=0.7, reused=900,
         )  # fmt: skip
 
+    def close(self):
+        pass
+
     def unload(self):
         pass
 

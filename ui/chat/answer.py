@@ -11,7 +11,7 @@ from ui.chat.live_text import LiveText
 from ui.chat.markdown import parse
 from ui.chat.message import MessageView
 from ui.chat.notice import GOES_ON, Notice
-from ui.chat.selection import Selection, from_source, to_source
+from ui.chat.selection import from_source, to_source
 from ui.chat.spans import RoundMap
 from ui.chat.strip import Strip
 from ui.chat.text_view import TextView
@@ -82,6 +82,8 @@ class AnswerView(MessageView):
             self._write("".join(answer))
         if rounds or marks or finished:
             self.strip.add(rounds, marks, finished)
+        self.strip.setVisible(self.strip.has_rounds)
+        self.thinking.setVisible(self.thinking.has_text)
 
     def settle(self, message: Message) -> None:
         """Show the message as it is stored; text that was written here stays as it is."""

@@ -1,6 +1,6 @@
 """Where a message is written, sent and stopped."""
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
@@ -17,6 +17,7 @@ NARROW = 480  # px: below it the context meter gives its room to the drafting li
 class Composer(QWidget):
     """The message box with its row: settings, drafting, context, Send or Stop.
 
+    `inset` px stay free at the end, so that the panel lies under the column of the transcript.
     The text stays until `sent` is called, so that nothing is lost when it could not be saved.
 
     Signals:
@@ -33,9 +34,9 @@ class Composer(QWidget):
     dropped_asked = Signal()
     drafting_switched = Signal(bool)
 
-    def __init__(self, themes: Themes) -> None:
+    def __init__(self, themes: Themes, inset: int = 0) -> None:
         super().__init__()
-        self._themes = themes
+        self._themes, self._inset = themes, inset
         self._is_answering = self._is_editing = False
         self.is_saving = False
         self._used, self._limit = 0, 0
@@ -135,6 +136,17 @@ class Composer(QWidget):
         """Qt's hook: the row may be cut, the window may be narrow."""
         return QSize(280, super().minimumSizeHint().height())
 
+    def changeEvent(self, event: QEvent) -> None:
+        """Qt's hook: the end is on the other side now."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.LayoutDirectionChange:
+            self._inset_end()
+
+    def _inset_end(self) -> None:
+        is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+        left, right = (self._inset, 0) if is_mirrored else (0, self._inset)
+        self.setContentsMargins(left, 0, right, 0)
+
     def _panel_rect(self) -> QRectF:
         area = QRectF(self._panel.geometry())
         return area.adjusted(0.5, 0.5, -0.5, -0.5)
@@ -149,7 +161,6 @@ class Composer(QWidget):
         self.hint.hide()
         self.hint.setWordWrap(True)
         self._panel = QWidget()
-        self._panel.setMaximumWidth(COLUMN)
         self._panel.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         inner = QVBoxLayout(self._panel)
         inner.setContentsMargins(12, 10, 11, 9)
@@ -160,6 +171,7 @@ class Composer(QWidget):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(16, 12, 16, 16)
         layout.addWidget(self._panel)
+        self._inset_end()
         self.setFocusProxy(self.box)
 
     def _clicked(self) -> None:
@@ -214,6 +226,7 @@ class Composer(QWidget):
 
     def _restyle(self) -> None:
         theme = self._themes.current
+        self._panel.setMaximumWidth(theme.pixels(COLUMN))
         self.hint.setFont(theme.font("small"))
         self.context.setFont(theme.font("small"))
         palette = theme.palette()

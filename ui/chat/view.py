@@ -13,8 +13,11 @@ from ui.chat.following import Following
 from ui.chat.replies import Replies
 from ui.chat.transcript import Transcript
 from ui.chat.welcome import Welcome
+from ui.scroll_bar import slim
 from ui.tasks import Tasks
 from ui.theme import Themes
+
+LINE = 40  # px that one step of the wheel scrolls by
 
 
 class ChatView(QWidget):
@@ -48,7 +51,7 @@ class ChatView(QWidget):
         self.replies = Replies(self)
         self.transcript = Transcript(themes)
         self.welcome = Welcome(themes)
-        self.composer = Composer(themes)
+        self.composer = Composer(themes, inset=slim(self.transcript, themes, LINE))
         self._following = Following(self.transcript, self.composer, defaults)
         self._pages = QStackedLayout()
         self._pages.addWidget(self.welcome)
