@@ -106,9 +106,11 @@ def _engine() -> Engine:
     from engine.backend import prepare
 
     prepare()
+    from app.folders import Folders
+    from app.gates import Gates
     from engine.engine import Engine
 
-    return Engine()
+    return Engine(Gates(Folders.standard().cache / "exactness"))
 
 
 if __name__ == "__main__":

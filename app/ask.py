@@ -37,6 +37,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--system", default="", metavar="TEXT", help="what the model is told before the question")
     add("--draft", choices=("auto", "on", "off"), default="auto", help="on: never pause")
+    add(
+        "--exactness",
+        choices=("exact", "guarded", "fast"),
+        default="guarded",
+        help="exact: no wider than measured to be equal; guarded: near-ties are settled one by one",
+    )
     add("--copies", choices=("on", "off"), default="on", help="guess what stood in the text before")
     add("--max-tokens", type=whole(1, 10**6), default=1024, metavar="N")
     add("--stop", action="append", default=[], metavar="TEXT", help="end there; repeatable")
@@ -166,7 +172,7 @@ def _request(args: argparse.Namespace, question: str) -> Request:
             frequency_penalty=args.frequency_penalty,
             seed=any_seed() if args.seed is None else args.seed,
         ),
-        drafting=Drafting(wish=args.draft, copies=args.copies == "on"),
+        drafting=Drafting(args.draft, args.copies == "on", exactness=args.exactness),
         max_tokens=args.max_tokens,
         stop=tuple(args.stop),
         thinking=None if args.thinking is None else args.thinking == "on",

@@ -1,15 +1,16 @@
 """The program without its windows: what it is made of, in the order in which it is made."""
 
-import asyncio
 import gc
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from app.chat import Chat
 from app.confined import Confined
 from app.folders import Folders
+from app.gates import Gates
 from app.log import logging_to
 from app.opening import Opened, open_store
 from app.problem import Problem
@@ -53,12 +54,14 @@ async def running(
             found.append(open_store(folders.data, is_alone=mark is None or mark.is_alone))
             return found[0].store
 
-        store = Confined("store", make_store)
+        store = Confined("store", make_store, ConversationStore.close)
         problems += await store.call(lambda _: found[0].problems)
         crashed = mark is not None and mark.crashed
         if crashed:
             problems.append(_crash(found[0].unfinished))
-        engines = Confined("engine", engine or _real_engine)
+        engines = Confined(
+            "engine", engine or partial(_real_engine, folders), lambda engine: engine.close()
+        )
         chat = Chat(engines, store, settings, gc.collect)
         try:
             yield Program(chat, settings, folders, tuple(problems), crashed)
@@ -66,10 +69,10 @@ async def running(
             try:
                 await chat.close()
             finally:
-                await store.call(ConversationStore.close)
+                await store.close()
                 if mark is not None:
                     mark.clear()
-                await asyncio.gather(store.close(), engines.close())
+                await engines.close()
 
 
 def _begin(folders: Folders, stack: ExitStack, problems: list[Problem]) -> RunMark | None:
@@ -93,11 +96,11 @@ def _crash(unfinished: int) -> Problem:
     )
 
 
-def _real_engine() -> EngineLike:
+def _real_engine(folders: Folders) -> EngineLike:
     """The engine, imported where it is made: MLX belongs to that thread and is slow to import."""
     from engine import backend
 
     backend.prepare()
     from engine.engine import Engine
 
-    return Engine()
+    return Engine(Gates(folders.cache / "exactness"))

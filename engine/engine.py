@@ -4,7 +4,7 @@ Synchronous and single-threaded: everything here runs on the thread that made th
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import mlx.core as mx
@@ -13,7 +13,7 @@ from engine.controls import Controls
 from engine.detokenizer import TextStream
 from engine.errors import EngineError, RequestRefused
 from engine.events import Event, Failed, Finished, Loaded, LoadProgress, PromptProgress
-from engine.guard import COPY_LIMIT, Guard
+from engine.guard import Guard
 from engine.loading import load_target
 from engine.proposers import DrafterModel
 from engine.request import ModelChoice, Request
@@ -21,13 +21,11 @@ from engine.session import Session
 from engine.sessions import Kept, Sessions
 from engine.target import Target
 from engine.tokenizer import Prompt, Tokenizer
+from engine.trust import GateMemo, Trust
 from engine.writing import Means, Writing
 
 _CHUNK = {"cpu": 512, "gpu": 2048}  # prompt rows a pass
 _BUDGET = 2 << 30  # bytes of caches kept between turns
-# Without a measured gate: some twenty times the difference seen between one row and many in
-# float32 with OpenBLAS (5e-5), and four units in the last place of a logit near 32 elsewhere.
-_MARGIN = {mx.float32: 1e-3, mx.float16: 0.125, mx.bfloat16: 1.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +48,17 @@ class Model:
     sessions: Sessions
     report: Loaded
     identity: str
+    trust: Trust
 
 
 class Engine:
-    """Owns the loaded model and the caches of its conversations."""
+    """Owns the loaded model and the caches of its conversations.
 
-    def __init__(self) -> None:
+    `memo` keeps what was measured about exactness between runs.
+    """
+
+    def __init__(self, memo: GateMemo | None = None) -> None:
+        self._memo = memo
         self._model: Model | None = None
 
     @property
@@ -97,6 +100,16 @@ class Engine:
         """Give MLX's spare memory back to the system."""
         mx.clear_cache()
 
+    def close(self) -> None:
+        """Let go of everything, the streams of this thread too; nothing is asked afterwards.
+
+        A thread that imported mlx_lm and ends with its streams aborts the process at its exit
+        (seen with mlx 0.32.4).
+        """
+        self._leave()
+        mx.clear_cache()
+        mx.clear_streams()
+
     def forget(self, conversation: str) -> None:
         """Drop the caches of one conversation."""
         if self._model is not None:
@@ -126,7 +139,14 @@ class Engine:
         )  # fmt: skip
         self._leave()
         self._model = Model(
-            choice, target, None, tokenizer, Sessions(_BUDGET), report, loaded.identity
+            choice,
+            target,
+            None,
+            tokenizer,
+            Sessions(_BUDGET),
+            report,
+            loaded.identity,
+            Trust.of(target, loaded.identity, self._memo),
         )
         mx.clear_cache()
         yield report
@@ -171,7 +191,10 @@ class Engine:
             yield PromptProgress(len(session.tokens), total, reused)
         session.begin(prompt.ids[-1], request.sampling)
         read = time.perf_counter()
+        mode = request.drafting.exactness
         drafts = not model.target.plain_only_reason
+        if drafts and request.drafting.wish != "off" and model.trust.is_wanted(mode):
+            model.trust.measure()
         stream = TextStream(
             model.tokenizer,
             request.stop,
@@ -183,8 +206,8 @@ class Engine:
             stream,
             model.tokenizer.end_ids,
             model.target.context_limit,
-            _margin(request, model),
-            COPY_LIMIT + 1 if drafts else 1,
+            lambda width: model.trust.margin(mode, width),
+            model.trust.widest(mode) if drafts else 1,
         )
         for event in Writing(request, controls, means, started).events():
             if isinstance(event, Finished):
@@ -194,14 +217,6 @@ class Engine:
                 )
             else:
                 yield event
-
-
-def _margin(request: Request, model: Model) -> Callable[[int], float]:
-    """How close a row's two best scores may be, by width of the pass."""
-    if request.drafting.exactness == "fast":
-        return lambda width: 0.0
-    dtype = model.target.dtype
-    return lambda width: _MARGIN.get(dtype, 1.0)
 
 
 def _check_room(prompt: int, limit: int) -> None:

@@ -1,6 +1,7 @@
 """The guard against simulated machines: how long rounds take and what is accepted is scripted."""
 
 import random
+from itertools import pairwise
 
 from engine.guard import Guard, Times
 
@@ -58,7 +59,7 @@ def test_that_a_drafter_that_becomes_good_is_taken_up_again():
 def test_that_a_plain_round_comes_at_least_every_sixty_five():
     _, _, depths = play(Guard(Times()), 500, lambda d: 1.0, 0.95)
     gaps = [i for i, d in enumerate(depths) if d == 0]
-    assert max(b - a for a, b in zip(gaps, gaps[1:], strict=False)) <= 65
+    assert max(b - a for a, b in pairwise(gaps)) <= 65
 
 
 def test_that_on_never_pauses():

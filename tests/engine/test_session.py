@@ -2,7 +2,6 @@
 
 import mlx.core as mx
 import pytest
-from support.tiny import P, tiny, tiny_config, uncached
 
 from engine.errors import BadNumbers
 from engine.proposers import Proposal
@@ -10,6 +9,7 @@ from engine.request import Sampling
 from engine.sampling import draw
 from engine.session import Session
 from engine.target import Target
+from support.tiny import P, tiny, tiny_config, uncached
 
 
 class Scripted:

@@ -1,0 +1,106 @@
+"""How far a pass of several rows is trusted: from what was measured for this model here."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import mlx.core as mx
+
+from engine import exactness
+from engine.backend import prepare
+from engine.exactness import Gate
+from engine.guard import COPY_LIMIT
+from engine.request import Exactness
+from engine.target import Target
+
+WIDTHS = (*exactness.WIDTHS, 16, COPY_LIMIT + 1)
+# Before anything is measured: some twenty times the difference seen in float32 with OpenBLAS
+# (5e-5), and several units in the last place of a logit near 32 in the narrow types.
+_UNMEASURED = {mx.float32: 1e-3, mx.float16: 0.125, mx.bfloat16: 1.0}
+
+
+class GateMemo(Protocol):
+    """Where measured gates are kept between runs."""
+
+    def recall(self, key: str) -> Gate | None:
+        """The gate measured under `key`."""
+        ...
+
+    def remember(self, key: str, gate: Gate) -> None:
+        """Keep a gate."""
+        ...
+
+
+@dataclass(slots=True)
+class Trust:
+    """The gate of one loaded model, measured when there is time for it.
+
+    Attributes:
+        key: names the circumstances under which the gate stands.
+        gate: what was measured; None before that.
+    """
+
+    target: Target
+    key: str
+    memo: GateMemo | None
+    gate: Gate | None = None
+
+    @classmethod
+    def of(cls, target: Target, identity: str, memo: GateMemo | None) -> "Trust":
+        """What is known of a model that was just loaded."""
+        backend = prepare()
+        key = exactness.key(identity, target, f"{backend.name} {backend.blas}")
+        gate = None if memo is None else memo.recall(key)
+        return cls(target, key, memo, gate)
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether every width that rounds may have is covered."""
+        return self.gate is not None and not any(self.gate.at(w).not_run for w in WIDTHS)
+
+    def measure(self) -> Gate:
+        """Measure what is missing, seconds for a small model, and remember it."""
+        missing = [w for w in WIDTHS if self.gate is None or self.gate.at(w).not_run]
+        if missing:
+            found = exactness.measure(self.target, missing)
+            self.gate = found if self.gate is None else self.gate.merged(found)
+            if self.memo is not None:
+                self.memo.remember(self.key, self.gate)
+        assert self.gate is not None
+        return self.gate
+
+    def is_wanted(self, mode: Exactness) -> bool:
+        """Whether drafting in this mode has to wait for the gate.
+
+        Guarded float32 does not: its margin before any measurement is wide already and costs
+        nothing, for near-ties are rare at that precision.
+        """
+        if self.is_measured or mode == "fast":
+            return False
+        return mode == "exact" or self.target.dtype != mx.float32
+
+    @property
+    def fault(self) -> str:
+        """Why drafting must be refused, empty if nothing speaks against it."""
+        return "" if self.gate is None else self.gate.fault
+
+    def widest(self, mode: Exactness) -> int:
+        """Rows that a pass may have; in Exact mode only what was measured to be equal."""
+        if self.fault:
+            return 1
+        if mode == "exact":
+            return 1 if self.gate is None else self.gate.exact_width
+        return COPY_LIMIT + 1
+
+    def margin(self, mode: Exactness, width: int) -> float:
+        """The gap of a row's two best scores below which it is drawn again alone."""
+        if mode != "guarded":
+            return 0.0
+        unmeasured = _UNMEASURED.get(self.target.dtype, 1.0)
+        if self.gate is None:
+            return unmeasured
+        # Between two measured widths the worse of both holds.
+        seen = [w.width for w in self.gate.widths if not w.not_run]
+        around = [max((w for w in seen if w <= width), default=None)]
+        around.append(min((w for w in seen if w >= width), default=None))
+        margins = [unmeasured if w is None else self.gate.margin(w) for w in around]
+        return max(margins)
