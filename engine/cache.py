@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import mlx.core as mx
 
-from engine.layers import LayerCache, SlidingCache
+from engine.layers import LayerCache
 
 
 class Cache:
@@ -28,9 +28,22 @@ class Cache:
         if not 0 <= length <= self.length:
             return False
         return all(
-            layer.can_rollback(length) if isinstance(layer, SlidingCache) else layer.is_trimmable()
+            layer.can_rollback(length) if hasattr(layer, "can_rollback") else layer.is_trimmable()
             for layer in self.layers
         )
+
+    def reachable(self, length: int) -> int:
+        """The largest length up to `length` that `rollback` reaches exactly; 0 if none does."""
+        if self.can_rollback(length):
+            return length
+        known = {at for layer in self.layers for at in getattr(layer, "snapshots", ())}
+        return max((at for at in known if at <= length and self.can_rollback(at)), default=0)
+
+    def remember(self, length: int) -> None:
+        """Make sure that `length` stays reachable, now or once the text has grown to it."""
+        for layer in self.layers:
+            if hasattr(layer, "remember"):
+                layer.remember(length)
 
     def rollback(self, length: int) -> None:
         """Forget every row from `length` on.

@@ -17,6 +17,8 @@ class SlidingCache:
     the buffer is full, so the cost of dropping is spread over many steps.
     """
 
+    reversible = True
+
     def __init__(self, window: int, slack: int = 64) -> None:
         assert window > 0, window
         self.window, self.slack = window, slack

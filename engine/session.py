@@ -72,6 +72,7 @@ class Session:
         """
         self._ahead = None
         common = min(_common_prefix(prompt[:-1], self.tokens), self.cache.length)
+        common = self.cache.reachable(common)
         if not self.cache.can_rollback(common):
             self.cache, common = self._target.new_cache(), 0
         self.cache.rollback(common)
@@ -196,6 +197,7 @@ class Session:
     def settle(self) -> None:
         """End a reply: no launched pass is left, the cache is whole and evaluated."""
         self.rewind(len(self.tokens))
+        self.cache.remember(self.cache.length)
         self.cache.settle()
 
     def _launch(

@@ -11,8 +11,10 @@ from mlx_lm.models.cache import KVCache
 from engine.adapters import Adapter
 from engine.adapters.dense import FAMILIES as DENSE
 from engine.adapters.dense import DenseAdapter, reversible_caches
+from engine.adapters.lfm2 import FAMILIES as LFM2
+from engine.adapters.lfm2 import Lfm2Adapter
 from engine.cache import Cache
-from engine.layers import LayerCache, SlidingCache
+from engine.layers import LayerCache
 
 _PROOF_IDS = (1, 2, 3, 4)
 
@@ -101,7 +103,7 @@ class Target:
         odd = {
             type(layer).__name__
             for layer in self._caches()
-            if not isinstance(layer, KVCache | SlidingCache)
+            if not (isinstance(layer, KVCache) or getattr(layer, "reversible", False))
         }
         if odd:
             return f"Its memory ({', '.join(sorted(odd))}) cannot take back a rejected guess."
@@ -112,4 +114,6 @@ class Target:
 
 def _adapter(family: str, model: nn.Module) -> Adapter | None:
     """What runs the family layer by layer, if anything does."""
+    if family in LFM2:
+        return Lfm2Adapter(model)
     return DenseAdapter(model) if family in DENSE else None
