@@ -18,13 +18,15 @@ R = TypeVar("R")
 class Confined(Generic[T]):
     """A `T` on a thread called `name`, used from coroutines.
 
-    It is made when it is first used. Work runs one piece at a time, in the order in which it was
-    asked for.
+    It is made when it is first used, and ended by `end` on its thread. Work runs one piece at a
+    time, in the order in which it was asked for.
     """
 
-    def __init__(self, name: str, make: Callable[[], T]) -> None:
+    def __init__(
+        self, name: str, make: Callable[[], T], end: Callable[[T], object] = lambda _: None
+    ) -> None:
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
-        self._make = make
+        self._make, self._end = make, end
         self._made: list[T] = []  # at most one; touched only on the thread
 
     @property
@@ -69,9 +71,15 @@ class Confined(Generic[T]):
                 await running.end()
 
     async def close(self) -> None:
-        """Finish what is queued, drop the object on its thread, then end the thread."""
-        await asyncio.wrap_future(self._executor.submit(self._made.clear))
-        self._executor.shutdown()
+        """Finish what is queued, end and drop the object on its thread, then end the thread."""
+        try:
+            await asyncio.wrap_future(self._executor.submit(self._drop))
+        finally:
+            self._executor.shutdown()
+
+    def _drop(self) -> None:
+        while self._made:
+            self._end(self._made.pop())
 
     def _object(self) -> T:
         if not self._made:

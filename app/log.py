@@ -30,15 +30,9 @@ def mend_streams() -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  lives as long as we
 
 
-def note_crashes(folder: Path) -> None:
-    """Let a native abort write its stacks below `folder`. For the front doors, once a process."""
-    file = (folder / CRASHES).open("a", encoding="utf-8")
-    faulthandler.enable(file)
-
-
 @contextmanager
 def logging_to(folder: Path) -> Generator[None]:
-    """Log to a file in `folder` and note what nobody caught, until the block ends.
+    """Log to files in `folder`, also what nobody caught and native aborts, until the block ends.
 
     Raises:
         OSError: the file cannot be written.
@@ -65,7 +59,8 @@ def logging_to(folder: Path) -> Generator[None]:
 
     sys.excepthook, threading.excepthook = note, note_thread
     try:
-        yield
+        with _crashes_in(folder):
+            yield
     finally:
         if sys.excepthook is note:
             sys.excepthook = hook
@@ -74,6 +69,20 @@ def logging_to(folder: Path) -> Generator[None]:
         root.removeHandler(handler)
         root.setLevel(level)
         handler.close()
+
+
+@contextmanager
+def _crashes_in(folder: Path) -> Generator[None]:
+    """Let a native abort write its stacks to a file, unless somebody watches for it already."""
+    if faulthandler.is_enabled():
+        yield
+        return
+    with (folder / CRASHES).open("a", encoding="utf-8") as file:
+        faulthandler.enable(file)
+        try:
+            yield
+        finally:
+            faulthandler.disable()
 
 
 class _Discreet(logging.Formatter):

@@ -52,6 +52,10 @@ class EngineLike(Protocol):
         """Drop what is kept for the next turn of a conversation."""
         ...
 
+    def close(self) -> None:
+        """Give everything back; nothing is asked of it afterwards."""
+        ...
+
 
 class Reply:
     """A reply that `run` receives to its end, whoever looks, and saves as it grows.

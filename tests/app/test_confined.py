@@ -178,6 +178,40 @@ def test_that_a_cancelled_take_loses_nothing():
     assert asyncio.run(main()) == ["kept"]
 
 
+def test_that_closing_ends_the_object_on_its_thread_once_all_is_done():
+    ended = []
+
+    async def main():
+        confined = Confined(
+            "ended", list, lambda seen: ended.append((seen, threading.current_thread()))
+        )
+        thread = await confined.call(lambda _: threading.current_thread())
+        confined.begin(lambda seen: iter([seen.append("last")]))
+        await confined.close()
+        return thread
+
+    thread = asyncio.run(main())
+    assert ended == [(["last"], thread)]
+
+
+def test_that_what_was_never_made_is_not_ended():
+    async def main():
+        await Confined("never", list, pytest.fail).close()
+
+    asyncio.run(main())
+
+
+def test_that_a_failing_end_ends_the_thread_all_the_same():
+    async def main():
+        confined = Confined("failing", lambda: 0, lambda zero: 1 // zero)
+        thread = await confined.call(lambda _: threading.current_thread())
+        with pytest.raises(ZeroDivisionError):
+            await confined.close()
+        return thread
+
+    assert not asyncio.run(main()).is_alive()
+
+
 def test_that_closing_drops_the_object_on_its_thread():
     dropped_on = []
 

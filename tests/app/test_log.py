@@ -85,8 +85,30 @@ def test_that_streams_that_are_there_stay():
     assert seen.stdout == b"seen\n"
 
 
+ABORTING = """
+import os, sys
+from pathlib import Path
+from app.log import logging_to
+with logging_to(Path(sys.argv[1])):
+    os.abort()
+"""
+
+
 def test_that_a_native_abort_leaves_its_stacks(tmp_path):
-    code = f"import os; from pathlib import Path; from app.log import note_crashes; note_crashes(Path({str(tmp_path)!r})); os.abort()"
-    ended = subprocess.run([sys.executable, "-c", code], timeout=20, check=False)
+    ended = subprocess.run([sys.executable, "-c", ABORTING, tmp_path], timeout=20, check=False)
     assert ended.returncode != 0
     assert "Fatal Python error: Aborted" in (tmp_path / CRASHES).read_text()
+
+
+def test_that_stacks_go_where_somebody_asked_for_them_before(tmp_path):
+    command = [sys.executable, "-X", "faulthandler", "-c", ABORTING, tmp_path]
+    ended = subprocess.run(command, timeout=20, check=False, capture_output=True)
+    assert b"Fatal Python error: Aborted" in ended.stderr
+    assert not (tmp_path / CRASHES).exists()
+
+
+def test_that_aborts_are_no_longer_watched_for_after_the_end(tmp_path):
+    code = "import faulthandler, sys; from pathlib import Path; from app.log import logging_to\n"
+    code += "with logging_to(Path(sys.argv[1])): assert faulthandler.is_enabled()\n"
+    code += "assert not faulthandler.is_enabled()"
+    subprocess.run([sys.executable, "-c", code, tmp_path], timeout=20, check=True)

@@ -56,6 +56,7 @@ class SlowEngine:
         self.requests: list[Request] = []
         self.forgotten: list[str] = []
         self.unloads = 0
+        self.closed_on: threading.Thread | None = None
         self.stays_deaf = False  # to Stop, while it decodes
 
     def load(self, choice: ModelChoice, controls: Controls) -> Iterator[Event]:
@@ -77,6 +78,9 @@ class SlowEngine:
 
     def forget(self, conversation: str) -> None:
         self.forgotten.append(conversation)
+
+    def close(self) -> None:
+        self.closed_on = threading.current_thread()
 
     def reply(self, request: Request, controls: Controls) -> Iterator[Event]:
         self.requests.append(request)
