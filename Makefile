@@ -19,7 +19,8 @@ test: checks
 	QT_QPA_PLATFORM=offscreen $(bin)/python -m pytest -m "not slow"
 
 test-all: checks
-	QT_QPA_PLATFORM=offscreen $(bin)/python -m pytest
+	QT_QPA_PLATFORM=offscreen $(bin)/python -m pytest --cov --cov-report=json:.cache/coverage.json
+	$(bin)/python tests/architecture/perfect.py .cache/coverage.json
 
 checks:
 	@$(PYTHON3) packaging/setup.py test
