@@ -120,7 +120,8 @@ class Writing:
         self._match = 0
         session = self._session
         cap = min(self._left(), self._room(), self._means.widest) - 1
-        if not self._drafts() or session.is_ahead or cap < 1:
+        # The first token comes soonest from one row, and what stands before it is the template's.
+        if not self._drafts() or session.is_ahead or cap < 1 or not self._ids:
             return None
         if self._request.drafting.copies:
             self._copies.follow(session.tokens)
