@@ -128,19 +128,28 @@ def test_that_an_answer_goes_on_while_another_conversation_is_shown(
 
 def test_that_an_answer_opened_again_is_caught_up_with(in_window, until, errors):
     async def scene(window):
+        view = window.view
         write_and_send(window, "first")
         await until(lambda: "word5" in _running_text(window))
-        first = window.view.here
+        first = view.here
         window.conversations.new()
-        seen = window.view._following
         await until(lambda: first in window.conversations._listed)
         window.conversations.open(first)
-        await until(lambda: window.view.is_answering)
-        assert seen._seen >= 6
-        window.view.stop()
-        await until(lambda: not window.view.is_answering)
+        await until(lambda: view.is_answering)
+        message = view._following.reply.message
+        shown = view.transcript.view_of(message)
+        caught_up = shown.text, shown.strip.isVisible()
+        await until(lambda: len(shown.text) > len(caught_up[0]))
+        view.stop()
+        await until(lambda: not view.is_answering)
+        (stored_answer,) = [m for m in await view._chat.messages(first) if m.id == message]
+        return caught_up, shown.text, stored_answer.text
 
-    in_window(SlowEngine(ms=5, tokens=3000), scene)
+    (caught_up, strip), shown, stored_text = in_window(SlowEngine(ms=5, tokens=3000), scene)
+    assert caught_up.startswith(text_of(6))
+    assert strip
+    assert shown == stored_text
+    assert stored_text == text_of(stored_text.count(" "))
 
 
 def test_that_a_message_to_another_conversation_waits_and_says_so(in_window, until, errors):
