@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("app", "engine", "ui", "resources", "packaging")
-FILE_LINES, FUNCTION_LINES = 300, 50
+FILE_LINES, FUNCTION_LINES = 300, 50  # of the program; a test file may have 500 lines
 
 
 def sources(*folders):
@@ -81,13 +81,14 @@ def test_that_files_stay_short():
     long = []
     for path in sources(*FOLDERS, "tests"):
         lines = path.read_text().splitlines()
-        if len(lines) > FILE_LINES and not is_excused(lines, 0, 1):
+        most = FILE_LINES if path.relative_to(ROOT).parts[0] in FOLDERS else 500
+        if len(lines) > most and not is_excused(lines, 0, 1):
             long.append(f"{path.relative_to(ROOT)}: {len(lines)} lines")
     assert not long
 
 
 def test_that_functions_stay_short():
-    long = [each for path in sources(*FOLDERS, "tests") for each in long_functions(path)]
+    long = [each for path in sources(*FOLDERS) for each in long_functions(path)]
     assert not long
 
 
