@@ -31,7 +31,7 @@ CONTRADICTIONS = {
         ("num_key_value_heads not given", "k_proj", "192 x 72", "576 x 576"),
     ),
     "iii": (having("num_attention_heads", 0), ("num_attention_heads", "is 0", "from 1 to 1,024")),
-    "iv": (having("rms_norm_eps", "abc"), ("rms_norm_eps", '"abc"', "a number from 0 to 1")),
+    "iv": (having("rms_norm_eps", "abc"), ("rms_norm_eps", '"abc"', "a number from 1e-30 to 1")),
     "v, 31": (having("num_hidden_layers", 31), ("num_hidden_layers", "31", "30")),
     "v, 29": (having("num_hidden_layers", 29), ("num_hidden_layers", "29", "30")),
     "vi": (
