@@ -4,6 +4,7 @@ import pytest
 
 from app.folders import Folders
 from app.program import running
+from tests.support.scripted import words
 from ui.main_window import MainWindow
 from ui.tasks import Tasks
 from ui.theme import Themes
@@ -51,3 +52,26 @@ def answered(until):
         await until(lambda: not window.view.is_answering)
 
     return send
+
+
+def text_of(tokens):
+    return "".join(words(n) for n in range(tokens))
+
+
+async def stored(window):
+    chat = window.view._chat
+    return [
+        [(m.role, m.text, m.state) for m in await chat.messages(one.id)]
+        for one in await chat.conversations()
+    ]
+
+
+def write_and_send(window, text):
+    window.view.composer.write(text)
+    window.view.composer.button.click()
+
+
+def running_text(window):
+    reply = window.view._following.reply
+    events = reply.events_so_far if reply else []
+    return "".join(getattr(event, "text", "") for event in events)
