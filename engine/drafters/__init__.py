@@ -1,0 +1,89 @@
+"""Opening a drafter folder: which kind it is, and whether it belongs to the target."""
+
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import mlx.core as mx
+
+from engine import config as target_config
+from engine.drafters import dspark_config
+from engine.drafters.dspark import Settings, open_dspark
+from engine.errors import DrafterRefused, ModelRefused
+from engine.fields import printable
+from engine.proposers import DrafterModel
+from engine.target import Target
+
+_SAFE = "The model itself still chats, without this drafter."
+_OTHER = "Use the target's DSpark drafter in LiquidAI's or DeepSpec's form."
+
+
+def taps(folder: Path) -> tuple[int, ...]:
+    """The target's layers that a drafter reads: the target has to be made with them.
+
+    Raises:
+        DrafterRefused: the folder holds no drafter that runs here.
+    """
+    return dspark_config.check(_raw(folder)).taps
+
+
+def open_drafter(folder: Path, target: Target, settings: Settings | None = None) -> DrafterModel:
+    """Load the drafter in `folder` for `target`.
+
+    Raises:
+        DrafterRefused: it is no drafter, of a kind that does not run here, or another target's;
+            all memory is given back.
+    """
+    raw = _raw(folder)
+    try:
+        return open_dspark(folder, raw, target, settings or Settings())
+    except BaseException as error:
+        traceback.clear_frames(error.__traceback__)  # they hold the tensors read so far
+        mx.clear_cache()
+        raise
+
+
+def _raw(folder: Path) -> dict[str, Any]:
+    """The config of a drafter whose kind runs here."""
+    try:
+        raw = target_config.parse(folder)
+    except ModelRefused as error:
+        raise DrafterRefused(
+            error.code,
+            f"The drafter {folder.name}: {error.message}",
+            safe=_SAFE,
+            action=error.action,
+        ) from None
+    if reason := _reason_against(raw):
+        message = f"{folder.name} cannot draft here: {reason}."
+        raise DrafterRefused("drafter_kind", message, safe=_SAFE, action=_OTHER)
+    return raw
+
+
+def _reason_against(raw: Mapping[str, Any]) -> str:
+    """Why a config is not that of a drafter that runs here; empty if it is one."""
+    if dspark_config.packaging(raw):
+        return ""
+    nested = raw.get("dflash_config")
+    projector = (
+        cast("dict[str, Any]", nested).get("projector_type") if isinstance(nested, dict) else None
+    )
+    names = dspark_config.architectures(raw)
+    if any(str(key).startswith("speculators_") for key in raw):
+        return "it is in the form of vLLM's speculators, whose slots count from one further on"
+    if projector is not None:
+        return f"it is in SpecForge's form (projector_type {printable(str(projector))})"
+    if any(str(key).startswith("dspark_") for key in raw):
+        return "it is a whole model with a drafter inside, not a drafter of its own"
+    if other := next((name for name in names if "DSpark" in name), ""):
+        return f"it is a {printable(other)}, and DSpark runs for LFM2 and for dense models only"
+    kind = target_config.drafter_kind(raw)
+    if not kind:
+        return "it is an ordinary model and no drafter"
+    known = {"dflash": "DFlash", "eagle": "EAGLE", "medusa": "Medusa"}
+    text = " ".join((kind, *names, *map(str, raw))).lower()
+    named = next((word for key, word in known.items() if key in text), "")
+    return (
+        f"it is {kind}{f', a {named} drafter' if named else ''}, and such drafters do not run here"
+    )

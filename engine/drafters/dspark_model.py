@@ -1,0 +1,124 @@
+"""The layers of a DSpark drafter. Parameters are named as in its files."""
+
+from collections.abc import Sequence
+
+import mlx.core as mx
+from mlx import nn
+
+from engine.drafters.dspark_config import DSparkConfig
+from engine.drafters.dspark_context import Buffer
+
+
+class Attention(nn.Module):
+    """Block rows look at every context row and every block row: there is no mask."""
+
+    def __init__(self, config: DSparkConfig) -> None:
+        super().__init__()
+        self._config = config
+        wide, narrow = config.heads * config.head_dim, config.kv_heads * config.head_dim
+        self.q_proj = nn.Linear(config.hidden, wide, bias=False)
+        self.k_proj = nn.Linear(config.hidden, narrow, bias=False)
+        self.v_proj = nn.Linear(config.hidden, narrow, bias=False)
+        self.o_proj = nn.Linear(wide, config.hidden, bias=False)
+        self.q_norm = nn.RMSNorm(config.head_dim, eps=config.eps)
+        self.k_norm = nn.RMSNorm(config.head_dim, eps=config.eps)
+
+    def rows(self, x: mx.array, position: int) -> tuple[mx.array, mx.array]:
+        """Keys and values (1, kv_heads, n, dim) of rows (1, n, hidden) from `position` on."""
+        keys = self.k_norm(self._split(self.k_proj(x), self._config.kv_heads))
+        return self._turned(keys, position), self._split(self.v_proj(x), self._config.kv_heads)
+
+    def __call__(self, x: mx.array, position: int, context: Buffer) -> mx.array:
+        """Attention of a block (1, n, hidden) whose first row is at `position`."""
+        queries = self.q_norm(self._split(self.q_proj(x), self._config.heads))
+        keys, values = context.with_block(*self.rows(x, position))
+        out = mx.fast.scaled_dot_product_attention(
+            self._turned(queries, position), keys, values, scale=self._config.head_dim**-0.5
+        )
+        return self.o_proj(out.transpose(0, 2, 1, 3).reshape(1, x.shape[1], -1))
+
+    def _split(self, x: mx.array, heads: int) -> mx.array:
+        return x.reshape(1, x.shape[1], heads, self._config.head_dim).transpose(0, 2, 1, 3)
+
+    def _turned(self, x: mx.array, position: int) -> mx.array:
+        return mx.fast.rope(
+            x, self._config.head_dim, traditional=self._config.traditional,
+            base=self._config.rope_theta, scale=1.0, offset=position,
+        )  # fmt: skip
+
+
+class MLP(nn.Module):
+    """The gated feed-forward part."""
+
+    def __init__(self, config: DSparkConfig) -> None:
+        super().__init__()
+        self.gate_proj = nn.Linear(config.hidden, config.intermediate, bias=False)
+        self.up_proj = nn.Linear(config.hidden, config.intermediate, bias=False)
+        self.down_proj = nn.Linear(config.intermediate, config.hidden, bias=False)
+
+    def __call__(self, x: mx.array) -> mx.array:
+        """(1, n, hidden) to the same."""
+        return self.down_proj(nn.silu(self.gate_proj(x)) * self.up_proj(x))
+
+
+class Layer(nn.Module):
+    """One decoder layer."""
+
+    def __init__(self, config: DSparkConfig) -> None:
+        super().__init__()
+        self.self_attn = Attention(config)
+        self.mlp = MLP(config)
+        self.input_layernorm = nn.RMSNorm(config.hidden, eps=config.eps)
+        self.post_attention_layernorm = nn.RMSNorm(config.hidden, eps=config.eps)
+
+    def __call__(self, x: mx.array, position: int, context: Buffer) -> mx.array:
+        """(1, n, hidden) to the same."""
+        x = x + self.self_attn(self.input_layernorm(x), position, context)
+        return x + self.mlp(self.post_attention_layernorm(x))
+
+
+class MarkovHead(nn.Module):
+    """What the token before adds to a slot's scores."""
+
+    def __init__(self, config: DSparkConfig) -> None:
+        super().__init__()
+        self.markov_w1 = nn.Embedding(config.vocab, config.rank)
+        self.markov_w2 = nn.Linear(config.rank, config.draft_vocab, bias=False)
+
+
+class ConfidenceHead(nn.Module):
+    """How likely a draft is to survive when all before it do."""
+
+    def __init__(self, config: DSparkConfig) -> None:
+        super().__init__()
+        self.proj = nn.Linear(config.hidden + config.rank, 1)
+
+
+class DSparkModel(nn.Module):
+    """Everything that is in the files; embedding and head may be the target's."""
+
+    def __init__(self, config: DSparkConfig, *, embeds: bool, scores: bool) -> None:
+        super().__init__()
+        self.fc = nn.Linear(len(config.taps) * config.hidden, config.hidden, bias=False)
+        self.hidden_norm = nn.RMSNorm(config.hidden, eps=config.eps)
+        self.norm = nn.RMSNorm(config.hidden, eps=config.eps)
+        self.layers = [Layer(config) for _ in range(config.layers)]
+        self.markov_head = MarkovHead(config)
+        if config.confidence:
+            self.confidence_head = ConfidenceHead(config)
+        if embeds:
+            self.embed_tokens = nn.Embedding(config.vocab, config.hidden)
+        if scores:
+            self.lm_head = nn.Linear(config.hidden, config.draft_vocab, bias=False)
+
+    def absorb(self, taps: mx.array, position: int, context: Sequence[Buffer]) -> None:
+        """Add rows of taps (n, taps * hidden) to the context. No input norm on this path."""
+        fused = self.hidden_norm(self.fc(taps[None]))
+        for layer, buffer in zip(self.layers, context, strict=True):
+            buffer.append(*layer.self_attn.rows(fused, position))
+
+    def block(self, x: mx.array, position: int, context: Sequence[Buffer]) -> mx.array:
+        """Hidden rows (1, n, hidden) of a block of embeddings whose first is at `position`."""
+        for layer, buffer in zip(self.layers, context, strict=True):
+            x = layer(x, position, buffer)
+        return self.norm(x)
