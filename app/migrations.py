@@ -52,7 +52,7 @@ def _newer(path: Path, version: int, known: int) -> Problem:
     return Problem(
         "Your conversations are from a newer Slipstream",
         f"{path.name} has version {version}; this program knows up to {known}.",
-        "The file was left as it is. What you write now is not kept.",
+        "Nothing in it was changed.",
         "Update Slipstream",
     )
 

@@ -3,7 +3,7 @@
 import logging
 import sqlite3
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.files import aside_name
@@ -29,18 +29,25 @@ def open_store(folder: Path, *, is_alone: bool = True) -> Opened:
     """The conversations kept in `folder`; a store in memory when its file must not be touched.
 
     A damaged or empty file is put aside under a name of its own, and what can be read of it is
-    taken over. Unless `is_alone`, another program is writing: its unfinished replies are left.
+    taken over. Of a file that cannot be written, a copy in memory is used. Unless `is_alone`,
+    another program is writing: its unfinished replies are left.
     """
     path = folder / NAME
     problems: list[Problem] = []
     try:
         if _is_empty(path):
-            problems.append(_put_aside(path, "It was empty."))
+            problems.append(_replace(path, "It was empty."))
         store = _checked(path, problems)
     except (ProblemError, sqlite3.Error, OSError) as error:
         _log.exception("The store could not be opened.")
-        return Opened(ConversationStore(None), 0, (*problems, _unusable(error)))
-    return Opened(store, store.settle() if is_alone else 0, tuple(problems))
+        store, safe = _in_memory(path, error)
+        return Opened(store, 0, (*problems, replace(Problem.from_exception(error), safe=safe)))
+    try:
+        unfinished = store.settle() if is_alone else 0
+    except sqlite3.OperationalError as error:  # a full disk; it can be read all the same
+        _log.exception("The store could not be tidied up.")
+        return Opened(store, 0, (*problems, Problem.from_exception(error)))
+    return Opened(store, unfinished, tuple(problems))
 
 
 def _checked(path: Path, problems: list[Problem]) -> ConversationStore:
@@ -49,16 +56,13 @@ def _checked(path: Path, problems: list[Problem]) -> ConversationStore:
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
             raise
-        return _replaced(path, str(error), problems)
-    said = store.complaint()
-    if not said:
-        return store
-    store.close()
-    return _replaced(path, said, problems)
-
-
-def _replaced(path: Path, said: str, problems: list[Problem]) -> ConversationStore:
-    problems.append(_put_aside(path, said))
+        said = str(error)
+    else:
+        said = store.complaint()
+        if not said:
+            return store
+        store.close()
+    problems.append(_replace(path, said))
     return ConversationStore(path)
 
 
@@ -66,14 +70,19 @@ def _is_empty(path: Path) -> bool:
     return path.exists() and path.stat().st_size == 0
 
 
-def _put_aside(path: Path, said: str) -> Problem:
-    """Move the file away with its journal, and take over what can be read of it."""
-    kept = aside_name(path, "damaged")
+def _replace(path: Path, said: str) -> Problem:
+    """Put what can be read of a damaged file into its place, and keep it beside with its journal.
+
+    Until the new file is whole, the old one stays where it is.
+    """
+    fresh, kept = path.with_name(f"{path.name}.new"), aside_name(path, "damaged")
+    fresh.unlink(missing_ok=True)
+    found = rescue(path, fresh)
     path.replace(kept)
-    for ending in ("-wal", "-shm"):
+    for ending in ("-wal", "-shm"):  # else they would be taken for those of the new file
         with suppress(FileNotFoundError):
             path.with_name(path.name + ending).replace(kept.with_name(kept.name + ending))
-    found = rescue(kept, path)
+    fresh.replace(path)
     sentence = (
         f"{found.conversations} conversations with {found.messages} messages were read from it."
         if found.conversations
@@ -88,14 +97,10 @@ def _put_aside(path: Path, said: str) -> Problem:
     )
 
 
-def _unusable(error: Exception) -> Problem:
-    problem = Problem.from_exception(error)
-    if isinstance(error, ProblemError):
-        return problem
-    return Problem(
-        problem.title,
-        problem.sentence,
-        "Nothing in it was changed. What you write now is not kept.",
-        problem.action,
-        problem.details,
-    )
+def _in_memory(path: Path, error: Exception) -> tuple[ConversationStore, str]:
+    """A store in memory, with what can be read, and the sentence that says what is safe."""
+    if not isinstance(error, ProblemError) and path.is_file():
+        with suppress(sqlite3.Error):
+            copy = ConversationStore.copied(path)
+            return copy, "Your conversations can be read. What you write now is not kept."
+    return ConversationStore(None), "The file was left as it was. What you write now is not kept."

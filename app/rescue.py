@@ -28,7 +28,7 @@ class Rescued:
 
 
 def rescue(damaged: Path, fresh: Path) -> Rescued:
-    """Make a store at `fresh` from all records of `damaged` that can be read.
+    """Make a store at `fresh`, where nothing is yet, from all that can be read of `damaged`.
 
     `damaged` and its journal are read from a copy and stay as they are.
 

@@ -4,6 +4,13 @@ import re
 import sqlite3
 from contextlib import suppress
 
+_NOT_ITS_FAULT = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_READONLY,
+}
 _WORD = re.compile(r"\w+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 
@@ -30,11 +37,11 @@ def forget_deleted(db: sqlite3.Connection) -> None:
 
 
 def is_sound(db: sqlite3.Connection) -> bool:
-    """Whether the index is whole."""
+    """Whether the index is whole, as far as can be told while others write or the disk is full."""
     try:
         db.execute("INSERT INTO search(search) VALUES ('integrity-check')")
-    except sqlite3.DatabaseError:
-        return False
+    except sqlite3.DatabaseError as error:
+        return error.sqlite_errorcode & 0xFF in _NOT_ITS_FAULT
     return True
 
 

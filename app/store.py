@@ -4,7 +4,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -53,6 +53,23 @@ class ConversationStore:
         except BaseException:
             self._db.close()
             raise
+
+    @classmethod
+    def copied(cls, path: Path) -> "ConversationStore":
+        """A store in memory with what is in the file at `path`, which is only read.
+
+        Raises:
+            sqlite3.Error: it cannot be read.
+        """
+        store = cls(None)
+        try:
+            with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)) as file:
+                file.backup(store._db)
+            store.conversations()
+        except BaseException:
+            store.close()
+            raise
+        return store
 
     def close(self) -> None:
         """Close the file."""

@@ -1,5 +1,8 @@
+import json
 import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 
 import pytest
@@ -147,3 +150,60 @@ def test_that_the_unfinished_replies_of_another_running_program_are_left(tmp_pat
     assert alone.unfinished == 1
     assert alone.store.messages(conversation)[1].state == "interrupted"
     alone.store.close()
+
+
+FULL = """
+import json, resource, signal, sys
+from pathlib import Path
+from app.opening import open_store
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # no file can grow: as on a full disk
+opened = open_store(Path(sys.argv[1]))
+titles = [c.title for c in opened.store.conversations()]
+messages = [m.text for m in opened.store.messages(1)]
+conversation = opened.store.conversations()[-1].id if titles else 0
+if titles:
+    opened.store.add_turn(conversation, None, "in memory")
+print(json.dumps([titles, messages, [[p.title, p.safe] for p in opened.problems]]))
+opened.store.close()
+"""
+
+
+def open_on_a_full_disk(folder):
+    run = subprocess.run(
+        [sys.executable, "-c", FULL, folder], stdout=subprocess.PIPE, timeout=20, check=True
+    )
+    return json.loads(run.stdout)
+
+
+def test_that_conversations_can_be_read_on_a_full_disk(tmp_path):
+    fill(tmp_path / NAME)
+    before = (tmp_path / NAME).read_bytes()
+    titles, messages, problems = open_on_a_full_disk(tmp_path)
+    assert len(titles) == TALKS
+    assert messages[0] == "Question 0.0"
+    ((_, safe),) = problems
+    assert safe == "Your conversations can be read. What you write now is not kept."
+    assert (tmp_path / NAME).read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"", b"not a store" * 1_000])
+def test_that_a_damaged_file_stays_in_its_place_when_the_disk_is_full(tmp_path, content):
+    (tmp_path / NAME).write_bytes(content)
+    titles, _, problems = open_on_a_full_disk(tmp_path)
+    assert titles == []
+    assert problems[-1][1].endswith("What you write now is not kept.")
+    assert (tmp_path / NAME).read_bytes() == content
+
+
+def test_that_a_store_that_cannot_be_tidied_up_is_used_all_the_same(tmp_path, monkeypatch):
+    fill(tmp_path / NAME)
+
+    def full(self):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(ConversationStore, "settle", full)
+    opened = open_store(tmp_path)
+    assert len(opened.problems) == 1
+    assert len(opened.store.conversations()) == TALKS
+    opened.store.close()

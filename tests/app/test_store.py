@@ -245,3 +245,33 @@ def test_that_a_torn_message_is_shown_as_lost_among_intact_ones(store, path, tal
         assert (messages[1].text, messages[1].state) == ("", "damaged")
         assert messages[2].text == "more"
         assert again.conversation(talk[0]).damaged
+
+
+def test_that_a_copy_in_memory_has_everything_and_leaves_the_file_alone(store, path, talk):
+    store.finish(talk[2].id, Written("Because.", records=[ROUND]), "stop", FINISHED)
+    expected = store.messages(talk[0])
+    store.close()
+    before = path.read_bytes()
+    with closing(ConversationStore.copied(path)) as copy:
+        assert copy.messages(talk[0]) == expected
+        assert [c.id for c in copy.conversations("because")] == [talk[0]]
+        copy.add_turn(talk[0], talk[2].id, "more")
+        assert len(copy.messages(talk[0])) == 4
+    assert path.read_bytes() == before
+
+
+def test_that_what_is_no_store_cannot_be_copied(tmp_path):
+    (tmp_path / "text").write_bytes(b"not a store" * 1_000)
+    for name in ("nothing", "text"):
+        with pytest.raises(sqlite3.Error):
+            ConversationStore.copied(tmp_path / name)
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_that_a_search_index_that_is_locked_is_not_taken_for_broken(store, path, talk):
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        store._db.execute("PRAGMA busy_timeout = 0")
+        assert store.complaint() == ""
+        other.execute("ROLLBACK")
+    assert [c.id for c in store.conversations("why")] == [talk[0]]
