@@ -101,13 +101,11 @@ class Conversations(QObject):
         self._sidebar.show_conversations(found)
         self._opened()
         self._show_marks()
-        here = self._view.here
-        if (
-            here is not None
-            and here in self._listed
-            and self._listed[here] != self._view.conversation
-        ):
-            self._view.told(self._listed[here])
+        view, here = self._view, self._view.here
+        if here is not None and here in self._listed:
+            stored = self._listed[here]
+            if (stored, stored.settings) != (view.conversation, view.settings):
+                view.told(stored)
 
     async def _then_reload(self, change: Awaitable[None]) -> None:
         await change

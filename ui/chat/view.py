@@ -45,6 +45,7 @@ class ChatView(QWidget):
         self._unsent: dict[int | None, str] = {}
         self._visits = 0  # counts what was shown, so that a late answer is not shown elsewhere
         self._wishes = 0  # counts what was asked to be opened: the last wish counts
+        self._unstored = 0  # changes of the settings that are on their way to the store
         self._edited: int | None = None  # the message that is being asked anew
         self.conversation: Conversation | None = None
         self.settings = defaults
@@ -96,7 +97,9 @@ class ChatView(QWidget):
 
     def told(self, conversation: Conversation) -> None:
         """The open conversation has another title or settings now."""
-        self.conversation, self.settings = conversation, conversation.settings
+        self.conversation = conversation
+        if not self._unstored:
+            self.settings = conversation.settings
         self._following.set_settings(self.settings, self.model_name)
         self._show_model()
         self.described.emit()
@@ -109,7 +112,8 @@ class ChatView(QWidget):
         """Switch drafting here, also in the middle of an answer."""
         self.settings = self._following.switch(on)
         if self.here is not None:
-            self._tasks.start(self._chat.set_drafting(self.here, on))
+            self._unstored += 1
+            self._tasks.start(self._stored_drafting(self.here, on))
 
     def toggle_drafting(self) -> None:
         """Switch drafting here to what it is not."""
@@ -258,6 +262,13 @@ class ChatView(QWidget):
         self._following.end(reply)
         self._following.others_changed()
         self.conversations_changed.emit()
+
+    async def _stored_drafting(self, conversation: int, on: bool) -> None:
+        try:
+            await self._chat.set_drafting(conversation, on)
+        finally:
+            self._unstored -= 1
+            self.conversations_changed.emit()
 
     async def _set_settings(self, settings: Settings) -> None:
         if self.here is not None:

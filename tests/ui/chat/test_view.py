@@ -150,3 +150,40 @@ def test_that_two_clicks_on_an_example_ask_once(in_window, until, errors):
         return await stored(window)
 
     assert len(in_window(SlowEngine(), scene)) == 1
+
+
+def test_that_the_switch_stays_where_it_was_put_while_older_news_arrive(
+    in_window, answered, until, errors
+):
+    async def scene(window):
+        view = window.view
+        await answered(window, "hi")
+        await until(lambda: view.conversation.title == "hi")
+        seen = []
+        view.drafting_shown.connect(seen.append)
+        window.conversations.reload()  # asks the store before the switch is stored
+        view.composer.switch.toggle.click()
+        await until(lambda: view.conversation.settings.drafting.wish == "off")
+        return seen, view.settings.drafting.wish
+
+    seen, wish = in_window(SlowEngine(), scene)
+    assert True not in seen
+    assert wish == "off"
+
+
+def test_that_a_switch_that_cannot_be_stored_goes_back_and_says_why(
+    in_window, answered, until, errors
+):
+    async def scene(window):
+        view = window.view
+        await answered(window, "hi")
+        await until(lambda: view.conversation.title == "hi")
+        await view._chat._store.call(lambda s: s._db.execute("PRAGMA query_only = ON"))
+        view.composer.switch.toggle.click()
+        await until(lambda: window.problem_bar.shown is not None)
+        await until(lambda: view.composer.switch.toggle.isChecked())
+        await view._chat._store.call(lambda s: s._db.execute("PRAGMA query_only = OFF"))
+        return window.problem_bar.shown.is_problem
+
+    assert in_window(SlowEngine(), scene)
+    assert len(list(errors)) == 1
