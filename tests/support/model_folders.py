@@ -1,5 +1,6 @@
 """Model folders for tests, written with nothing but the standard library and MLX arrays."""
 
+import copy
 import json
 import os
 import struct
@@ -110,7 +111,7 @@ CONFIGS = {
 
 def config_of(family):
     """The config.json of the small model of a family."""
-    return {"model_type": family, **CONFIGS[family]}
+    return {"model_type": family, **copy.deepcopy(CONFIGS[family])}
 
 
 def write_small(folder, family="llama", seed=1):
