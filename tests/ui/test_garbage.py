@@ -1,5 +1,6 @@
 import gc
 import threading
+import weakref
 
 from PySide6.QtCore import QObject, QTimer
 
@@ -43,3 +44,17 @@ def test_that_the_collector_takes_over_from_pythons_own(qapp):
     parent = QObject()
     CycleCollector(parent)
     assert not gc.isenabled()
+
+
+def test_that_nothing_is_collected_before_it_is_due(qapp):
+    class Knot:
+        def __init__(self):
+            self.me = self
+
+    collector = CycleCollector(QObject(qapp))
+    gc.collect()
+    knot = weakref.ref(Knot())
+    collector._collect_due()
+    assert knot() is not None
+    gc.collect()
+    assert knot() is None
