@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from app import recovered, rows, search, upkeep
 from app.conversation import Conversation, Failure, Message, MessageState, Settings
@@ -88,23 +89,17 @@ class ConversationStore:
         """Those whose title or messages have all of `words`: pinned first, then newest first."""
         found = search.conversations(self._db, words)
         listed = self._db.execute(
-            "SELECT id FROM conversation WHERE deleted IS NULL"
+            f"SELECT {rows.CONVERSATION} FROM conversation WHERE deleted IS NULL"
             " ORDER BY pinned DESC, updated DESC, id DESC"
-        )
-        ids = [id_ for (id_,) in listed if found is None or id_ in found]
-        return [c for id_ in ids if (c := self.conversation(id_)) is not None]
+        ).fetchall()
+        return [self._listed(row) for row in listed if found is None or row[0] in found]
 
     def conversation(self, id_: int) -> Conversation | None:
         """One conversation, deleted or not."""
         row = self._db.execute(
             f"SELECT {rows.CONVERSATION} FROM conversation WHERE id = ?", (id_,)
         ).fetchone()
-        if row is None:
-            return None
-        conversation, damages = rows.conversation_from(row)
-        recovered.keep(self._db, id_, None, damages)
-        damaged = recovered.concerns(self._db, id_)
-        return replace(conversation, damaged=damaged)
+        return None if row is None else self._listed(row)
 
     def add_conversation(self, settings: Settings) -> Conversation:
         """A new conversation that nothing was said in."""
@@ -220,6 +215,12 @@ class ConversationStore:
         if beside is not None:
             with self._transaction():
                 self._show(conversation, beside)
+
+    def _listed(self, row: Sequence[Any]) -> Conversation:
+        conversation, damages = rows.conversation_from(row)
+        recovered.keep(self._db, conversation.id, None, damages)
+        is_damaged = recovered.concerns(self._db, conversation.id)
+        return replace(conversation, damaged=is_damaged) if is_damaged else conversation
 
     def _sure(self, id_: int) -> Message:
         message = self.message(id_)
