@@ -8,8 +8,16 @@ import os
 import subprocess
 import sys
 
+import pytest
+
+from tests.support.scripted import SlowEngine, words
+
 CHILD = """
 import sys
+
+import pytest
+
+from tests.support.scripted import SlowEngine, words
 from PySide6.QtWidgets import QApplication, QPlainTextEdit
 app = QApplication([])
 view = QPlainTextEdit()
@@ -29,3 +37,23 @@ def test_that_twenty_thousand_calls_of_a_view_lose_no_reference_to_none():
     )  # fmt: skip
     assert child.returncode == 0, child.stderr
     assert int(child.stdout) >= -100 * 20
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_that_an_answer_of_twenty_thousand_tokens_in_the_window_loses_none_either(
+    in_window, until, errors
+):
+    count = 20_000
+
+    async def scene(window):
+        before = sys.getrefcount(None)
+        window.view.send("go on")
+        await until(lambda: window.view.is_answering)
+        await until(lambda: not window.view.is_answering, 100)
+        (answer,) = window.view.transcript.views[-1:]
+        return answer.text, sys.getrefcount(None) - before
+
+    text, change = in_window(SlowEngine(tokens=count), scene)
+    assert text == "".join(words(n) for n in range(count))
+    assert change >= -100 * count / 1000
