@@ -1,7 +1,7 @@
 """LFM2 and its mixture-of-experts form: attention layers among short convolutions."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import mlx.core as mx
 from mlx_lm.models.base import create_attention_mask  # pyright: ignore[reportUnknownVariableType]
@@ -31,7 +31,7 @@ class Lfm2Adapter:
         """Append `ids` (1, n) to the caches."""
         inner = self._model.model
         stream = inner.embed_tokens(ids)
-        mask: Any = create_attention_mask(stream, caches[inner.fa_idx])
+        mask = cast("Any", create_attention_mask(stream, caches[inner.fa_idx]))
         taps: list[mx.array] = []
         for index, (layer, cache) in enumerate(zip(inner.layers, caches, strict=True)):
             normed = layer.operator_norm(stream)
