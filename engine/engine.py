@@ -4,17 +4,20 @@ Synchronous and single-threaded: everything here runs on the thread that made th
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import mlx.core as mx
 
+from engine import drafters, loading
 from engine.controls import Controls
 from engine.detokenizer import TextStream
-from engine.errors import EngineError, RequestRefused
+from engine.errors import DrafterRefused, EngineError, RequestRefused
 from engine.events import Event, Failed, Finished, Loaded, LoadProgress, PromptProgress
 from engine.guard import Guard
-from engine.loading import load_target
+from engine.loading import LoadedModel
 from engine.proposers import DrafterModel
 from engine.request import ModelChoice, Request
 from engine.session import Session
@@ -74,7 +77,7 @@ class Engine:
     def load(self, choice: ModelChoice, controls: Controls) -> Iterator[Event]:
         """Load a model; the one before stays until the new one is ready.
 
-        The last event is `Loaded`, or `Failed` with the reason.
+        The last event is `Loaded`, or `Failed` with the reason; nothing follows after a stop.
         """
         try:
             yield from self._load(choice, controls)
@@ -125,28 +128,25 @@ class Engine:
         self._model = None
 
     def _load(self, choice: ModelChoice, controls: Controls) -> Iterator[Event]:
-        steps: list[LoadProgress] = []
-        yield LoadProgress("target", 0, 1)
-        loaded = load_target(
-            choice.target, lambda done, total: steps.append(LoadProgress("target", done, total))
-        )
-        yield from steps[-1:]
+        loaded = yield from _read(choice.target, controls)
+        if loaded is None:
+            return
         tokenizer = Tokenizer.open(choice.target, loaded.config)
-        target = Target(loaded.model, loaded.config)
+        if choice.drafter is not None:
+            yield LoadProgress("drafter", 0, 1)
+        target, drafter, refused = _paired(loaded, choice.drafter)
         report = Loaded(
-            choice.target.name, None, loaded.bytes, 0, target.context_limit,
-            target.plain_only_reason,
-        )  # fmt: skip
+            choice.target.name,
+            None if drafter is None else drafter.name,
+            loaded.bytes,
+            0 if drafter is None else drafter.nbytes,
+            target.context_limit,
+            refused or target.plain_only_reason,
+        )
+        trust = Trust.of(target, loaded.identity, self._memo)
         self._leave()
         self._model = Model(
-            choice,
-            target,
-            None,
-            tokenizer,
-            Sessions(_BUDGET),
-            report,
-            loaded.identity,
-            Trust.of(target, loaded.identity, self._memo),
+            choice, target, drafter, tokenizer, Sessions(_BUDGET), report, loaded.identity, trust
         )
         mx.clear_cache()
         yield report
@@ -156,7 +156,9 @@ class Engine:
         if self._model is None or self._model.choice != request.model:
             yield from self._load(request.model, controls)
         model = self._model
-        assert model is not None
+        if model is None or model.choice != request.model:
+            yield _nothing_written((), request, 0, started)
+            return
         prompt = model.tokenizer.prompt(
             request.turns, continue_last=request.continue_last, thinking=request.thinking
         )
@@ -183,7 +185,7 @@ class Engine:
         while len(session.tokens) < total - 1:
             if controls.stop:
                 model.sessions.put(request.conversation, kept)
-                yield _nothing_written(prompt, request, model.target.context_limit, started)
+                yield _nothing_written(prompt.ids, request, model.target.context_limit, started)
                 return
             ids = prompt.ids[len(session.tokens) : min(len(session.tokens) + chunk, total - 1)]
             kept.feed(ids)
@@ -208,6 +210,7 @@ class Engine:
             model.target.context_limit,
             lambda width: model.trust.margin(mode, width),
             model.trust.widest(mode) if drafts else 1,
+            min(request.drafting.max_drafts, model.drafter.block if model.drafter else 0),
         )
         for event in Writing(request, controls, means, started).events():
             if isinstance(event, Finished):
@@ -217,6 +220,33 @@ class Engine:
                 )
             else:
                 yield event
+
+
+def _read(folder: Path, controls: Controls) -> Generator[LoadProgress, None, LoadedModel | None]:
+    """Read a model's weights; None if it was stopped, and then no memory is held."""
+    with closing(loading.load(folder)) as steps:
+        while not controls.stop:
+            try:
+                step = next(steps)
+            except StopIteration as end:
+                return end.value
+            yield LoadProgress("target", step.done, step.total)
+    return None
+
+
+def _paired(loaded: LoadedModel, folder: Path | None) -> tuple[Target, DrafterModel | None, str]:
+    """The target with the taps that its drafter wants, the drafter, and why there is none.
+
+    A drafter that is refused costs the drafts, never the chat.
+    """
+    if folder is None:
+        return Target(loaded.model, loaded.config), None, ""
+    try:
+        target = Target(loaded.model, loaded.config, drafters.taps(folder))
+        return target, drafters.open_drafter(folder, target), ""
+    except DrafterRefused as error:
+        reason = " ".join(part for part in (error.message, error.action) if part)
+        return Target(loaded.model, loaded.config), None, reason
 
 
 def _check_room(prompt: int, limit: int) -> None:
@@ -229,12 +259,14 @@ def _check_room(prompt: int, limit: int) -> None:
         )
 
 
-def _nothing_written(prompt: Prompt, request: Request, limit: int, started: float) -> Finished:
+def _nothing_written(
+    ids: tuple[int, ...], request: Request, limit: int, started: float
+) -> Finished:
     return Finished(
-        "cancelled", prompt.ids, (), "", 0, 0, 0, None,
+        "cancelled", ids, (), "", 0, 0, 0, None,
         "off" if request.drafting.wish == "off" else "on",
         wall_s=time.perf_counter() - started, seed=request.sampling.seed,
-        context_used=len(prompt.ids), context_limit=limit,
+        context_used=len(ids), context_limit=limit,
     )  # fmt: skip
 
 

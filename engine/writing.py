@@ -31,6 +31,7 @@ class Means:
     Attributes:
         margin: the gap below which a row of a pass of that width is not trusted.
         widest: rows a verify pass may have, the pending one included.
+        drafts: the most that the drafter is asked for.
     """
 
     kept: Kept
@@ -39,6 +40,7 @@ class Means:
     context_limit: int
     margin: Callable[[int], float]
     widest: int
+    drafts: int = 0
 
 
 class Writing:
@@ -134,7 +136,7 @@ class Writing:
                     return Proposal("copy", mx.array(ids, dtype=mx.uint32))
         if self._drafter is None or self._drafter_failed:
             return None
-        depth = self._guard.drafter_depth(min(cap, self._request.drafting.max_drafts))
+        depth = self._guard.drafter_depth(min(cap, self._means.drafts))
         if not depth:
             return None
         context = Context(session.tokens, len(self._ids), self._request.sampling)

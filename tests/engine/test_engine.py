@@ -169,6 +169,21 @@ def test_that_the_switch_works_in_the_middle_of_an_answer(engine, starter):
     assert events[-1].drafting == "off"
 
 
+def test_that_stop_while_loading_writes_nothing_and_holds_no_memory(engine, starter):
+    # Case O-22, while the model is loading.
+    engine.unload()
+    gc.collect()
+    controls, events = Controls(), []
+    for event in engine.reply(request(starter, "hi"), controls):
+        events.append(event)
+        controls.stop = True
+    assert (events[-1].reason, events[-1].token_ids) == ("cancelled", ())
+    assert engine.loaded is None
+    engine.clear()
+    assert engine.memory().active < 1e6
+    assert answer(engine, request(starter, "hi", max_tokens=2))[-1].reason == "length"
+
+
 def test_that_a_conversation_too_long_is_refused_with_its_numbers(engine, starter):
     failed = answer(engine, request(starter, "word " * 8300))[-1]
     assert isinstance(failed, Failed)

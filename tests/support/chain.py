@@ -105,6 +105,6 @@ def write(target, prompt, *, drafter=None, drafts=5, ends=(), limit=8192, contro
         kept.feed(prompt[:-1])
     session.begin(prompt[-1], request.sampling)
     stream = TextStream(Words(), request.stop)
-    means = Means(kept, stream, frozenset(ends), limit, lambda width: 0.0, 32)
+    means = Means(kept, stream, frozenset(ends), limit, lambda width: 0.0, 32, drafts)
     writing = Writing(request, controls or Controls(), means, time.perf_counter())
     return list(writing.events()), session
