@@ -272,7 +272,11 @@ class ChatView(QWidget):
 
     async def _set_settings(self, settings: Settings) -> None:
         if self.here is not None:
-            await self._chat.set_settings(self.here, settings)
+            here, was_on = self.here, self._following.drafting.on
+            await self._chat.set_settings(here, settings)
+            is_on = settings.drafting.wish != "off"
+            if is_on != was_on:
+                await self._chat.set_drafting(here, is_on)  # also for the answer that is written
             self.conversations_changed.emit()
         self.settings = settings
         self._following.set_settings(settings, self.model_name)

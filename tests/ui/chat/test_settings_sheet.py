@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QWidget
 from app.conversation import Settings
 from engine.request import Drafting, Sampling
 from tests.support.scripted import SlowEngine
+from tests.support.window import running_text
 from ui.chat.settings_sheet import ChatSettingsSheet
 from ui.theme import Themes
 
@@ -107,3 +108,22 @@ def test_that_settings_of_a_new_chat_go_with_its_first_message(in_window, answer
 
     assert in_window(engine, scene) == ""
     assert engine.requests[0].turns[0].text == "Be brief."
+
+
+def test_that_drafting_switched_off_in_the_form_holds_from_the_next_round(in_window, until, errors):
+    async def scene(window):
+        view = window.view
+        view.send("hi")
+        await until(lambda: "word3" in running_text(window))
+        sheet = window.open_chat_settings()
+        sheet.drafting.setCurrentIndex(sheet.drafting.findData("off"))
+        sheet.accept()
+        reply = view._following.reply
+        await until(
+            lambda: [e.mode for e in reply.events_so_far if hasattr(e, "mode")][-1] == "plain"
+        )
+        view.stop()
+        await until(lambda: not view.is_answering)
+        return (await view._chat.conversations())[0].settings.drafting.wish
+
+    assert in_window(SlowEngine(ms=5, tokens=4000), scene) == "off"
