@@ -127,10 +127,11 @@ def check(config: Mapping[str, Any]) -> DSparkConfig:
         DrafterRefused: with the field, the value found and the values allowed.
     """
     kind = packaging(config)
-    nested = config.get("dflash_config")
-    if kind == LIQUID and not isinstance(nested, dict):
-        raise refuse("dflash_config", nested, "an object", there="dflash_config" in config)
-    drafting = {**config, **_object(nested)}
+    nested = _object(config.get("dflash_config"))
+    if kind == LIQUID and not nested:
+        found, there = config.get("dflash_config"), "dflash_config" in config
+        raise refuse("dflash_config", found, "an object", there=there)
+    drafting = {**config, **nested}
     for name, rule in {**_RULES, **_DRAFTING}.items():
         source = drafting if name in _DRAFTING else config
         if source.get(name) is None or not rule.admits(source[name]):

@@ -58,7 +58,8 @@ class MLP(nn.Module):
 
     def __call__(self, x: mx.array) -> mx.array:
         """(1, n, hidden) to the same."""
-        return self.down_proj(nn.silu(self.gate_proj(x)) * self.up_proj(x))
+        gate: mx.array = nn.silu(self.gate_proj(x))
+        return self.down_proj(gate * self.up_proj(x))
 
 
 class Layer(nn.Module):
