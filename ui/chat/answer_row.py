@@ -1,12 +1,11 @@
 """What can be done with an answer, and its first two numbers."""
 
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QMenu
 
 from app.conversation import Message
-from engine.events import Finished
 from ui.buttons import Button
 from ui.chat import copying, strip_text, words
 from ui.chat.numbers import of_answer
@@ -14,6 +13,9 @@ from ui.chat.popover import NumbersPopover
 from ui.chat.row import Row, Versions
 from ui.theme import Themes
 from ui.wording import tr
+
+if TYPE_CHECKING:
+    from engine.events import Finished
 
 CopyKind = Literal["rich", "markdown", "plain"]
 SAID_MS = 1600

@@ -1,12 +1,11 @@
 """Blocks: leaves that are laid out in a width and painted, inside their quotes and list items."""
 
-import unicodedata
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
 
-from ui.chat.flow import LINE, Flow
+from ui.chat.flow import LINE, Flow, reads_right_to_left
 from ui.chat.leaves import Leaf, Run, Style
 from ui.chat.math import Drawing, drawing
 
@@ -33,7 +32,8 @@ class Block:
         self.leaf, self.look = leaf, look
         self.height = 0.0
         self.width = 0.0
-        self._is_mirrored = _reads_right_to_left(leaf)
+        self.gap = 0.0  # to a block above that stands in the same quote
+        self._is_mirrored = reads_right_to_left("".join(run.text for run in leaf.runs))
         self._indents = [self._indent(n) for n in range(len(leaf.containers))]
 
     @property
@@ -138,7 +138,7 @@ class Block:
             if self._is_mirrored:
                 box.moveRight(edge)
             if container.kind == "quote":
-                bar = QRectF(box.left(), 0, 3, self.height)
+                bar = QRectF(box.left(), -self.gap, 3, self.height + self.gap)
                 if self._is_mirrored:
                     bar.moveRight(box.right())
                 painter.fillRect(bar, self.look.theme.line)
@@ -188,24 +188,31 @@ class TextBlock(Block):
         self.length = len(self._flow.text)
 
     def copied(self, start: int, end: int) -> str:
+        """As it is put on the clipboard."""
         return self._flow.copied(start, end)
 
     def links(self) -> list[tuple[int, int, str]]:
+        """First and last offset, and address, of each link."""
         return [(p.start, p.end, p.run.style.link) for p in self._flow.links()]
 
     def box_of(self, start: int, end: int) -> QRectF:
+        """Where the characters stand."""
         return self._flow.box_of(start, end).translated(self.left, 0)
 
     def boxes_of(self, start: int, end: int) -> list[QRectF]:
+        """A box for each of their lines."""
         return [box.translated(self.left, 0) for box in self._flow.boxes_of(start, end)]
 
     def word_at(self, offset: int) -> tuple[int, int]:
+        """The word around an offset."""
         return word_in(self._flow.text, offset)
 
     def from_source(self, start: int, end: int) -> tuple[int, int]:
+        """What a piece of the source wrote."""
         return self._flow.from_source(start, end)
 
     def to_source(self, start: int, end: int) -> tuple[int, int]:
+        """What wrote the characters."""
         return self._flow.to_source(start, end)
 
     def natural_width(self) -> float:
@@ -254,6 +261,7 @@ class MathBlock(Block):
         self._content = 0.0
 
     def copied(self, start: int, end: int) -> str:
+        """As it is put on the clipboard."""
         return f"$$\n{self.leaf.text}\n$$" if start < end else ""
 
     def _lay_out(self, width: float) -> float:
@@ -284,12 +292,3 @@ def word_in(text: str, offset: int) -> tuple[int, int]:
     while end < len(text) and (text[end].isalnum() or text[end] in "_'’"):
         end += 1
     return (start, end) if start < end else (start, min(start + 1, len(text)))
-
-
-def _reads_right_to_left(leaf: Leaf) -> bool:
-    for run in leaf.runs:
-        for letter in run.text:
-            kind = unicodedata.bidirectional(letter)
-            if kind in ("L", "R", "AL"):
-                return kind != "L"
-    return False

@@ -55,7 +55,6 @@ class Body(QWidget):
             elif self.blocks and isinstance(last := self.blocks[-1], CodeBlock):
                 last.grow(change.text)
                 self._stack(len(self.blocks) - 1)
-        self.update()
 
     def lay_out(self, width: int) -> int:
         """Take `width` px; return the height."""
@@ -199,7 +198,7 @@ class Body(QWidget):
         block.lay_out(self._width)
 
     def _stack(self, first: int) -> None:
-        """Place the blocks from number `first` on."""
+        """Place the blocks from number `first` on, and paint anew what is there."""
         del self._tops[max(first, 0) :]
         for number in range(first, len(self.blocks) + 1):
             before = self.blocks[number - 1] if number else None
@@ -210,10 +209,14 @@ class Body(QWidget):
                 else 0
             )
             self._tops.append(bottom + gap)
+            if before and number < len(self.blocks):
+                self.blocks[number].gap = gap if _in_one_quote(before, self.blocks[number]) else 0.0
         for number in range(first, len(self.blocks)):
             for button, box in self.blocks[number].controls():
                 button.setGeometry(box.translated(0, self._tops[number]).toRect())
                 button.show()
+        top = int(self._tops[min(first, len(self._tops) - 1)])
+        self.update(0, top, self.width(), max(self.height(), self.text_height) - top)
 
     def _gap(self, above: Block, below: Block) -> float:
         look, kinds = self._look, (above.leaf.kind, below.leaf.kind)
@@ -232,3 +235,8 @@ class Body(QWidget):
         self._stack(0)
         self.update()
         self.relaid.emit()
+
+
+def _in_one_quote(above: Block, below: Block) -> bool:
+    both = zip(above.leaf.containers, below.leaf.containers, strict=False)
+    return any(one.kind == other.kind == "quote" for one, other in both)

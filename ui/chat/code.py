@@ -76,12 +76,14 @@ class CodeBlock(Block):
         return True
 
     def close(self) -> None:
+        """Let go of its buttons."""
         for gone in (self._copy, self._wrap, self._timer, self._said):
             gone.deleteLater()
         self._copy.hide()
         self._wrap.hide()
 
     def controls(self) -> Sequence[tuple[QAbstractButton, QRectF]]:
+        """Copy and wrap, at the top right."""
         right, top = self.left + self.width - self.inset - 6, 3
         boxes: list[tuple[QAbstractButton, QRectF]] = []
         for button in (self._copy, self._wrap):
@@ -92,26 +94,32 @@ class CodeBlock(Block):
         return boxes
 
     def box_of(self, start: int, end: int) -> QRectF:
+        """Where the characters stand."""
         return self.lines.box_of(start, end).translated(self.left + PAD, self._head + self._pad)
 
     def copied(self, start: int, end: int) -> str:
+        """As it is put on the clipboard."""
         return self.lines.copied(start, end)
 
     def word_at(self, offset: int) -> tuple[int, int]:
+        """The word around an offset."""
         near = max(0, offset - 200)
         start, end = word_in(self.lines.copied(near, offset + 200), offset - near)
         return near + start, near + end
 
     def from_source(self, start: int, end: int) -> tuple[int, int]:
+        """What a piece of the source wrote."""
         first = self._first_in_source
         begin, finish = max(start - first, 0), min(end - first, self.length)
         return (begin, finish) if begin < finish else NOTHING
 
     def to_source(self, start: int, end: int) -> tuple[int, int]:
+        """What wrote the characters."""
         first = self._first_in_source
         return (first + start, first + end) if start < end else NOTHING
 
     def scroll_sideways(self, by: float) -> bool:
+        """Move what is wider than its place."""
         return not self._is_wrapped and self._sideways.move(by)
 
     @property

@@ -7,7 +7,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QTextCharFormat, QTextLayout, QTextOption
 
 from ui.chat.colours import Ink, colour_of
-from ui.chat.flow import LINE
+from ui.chat.flow import LINE, x_in
 from ui.chat.look import Look
 from ui.chat.utf16 import Units
 
@@ -119,7 +119,7 @@ class CodeLines:
         number = self._line_of(offset)
         unit = Units(self._texts[number]).unit(offset - self._starts[number])
         line = self._layout(number).lineForTextPosition(unit)
-        return float(line.cursorToX(unit)[0]) if line.isValid() else 0.0
+        return x_in(line, unit) if line.isValid() else 0.0
 
     def copied(self, start: int, end: int) -> str:
         """The characters `start` to `end`."""
@@ -134,10 +134,7 @@ class CodeLines:
         return self._tops[number] if self._wrap_width else float(number * self.row)
 
     def _number_at(self, y: float) -> int:
-        if self._wrap_width:
-            number = bisect_right(self._tops, y) - 1
-        else:
-            number = int(y // self.row)
+        number = bisect_right(self._tops, y) - 1 if self._wrap_width else int(y // self.row)
         return max(0, min(number, self.count - 1))
 
     def _visible(self, clip: QRectF) -> Iterator[int]:

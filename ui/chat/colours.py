@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pygments.lexers import get_lexer_by_name
+import pygments.lexers
 from pygments.token import Token
 from pygments.util import ClassNotFound
 
@@ -65,9 +65,12 @@ def lexer_for(language: str) -> "Lexer | None":
     if not language or language.lower() in ("text", "plain", "txt"):
         return None
     try:
-        return get_lexer_by_name(language.lower(), stripnl=False, ensurenl=False)
+        found: Lexer = pygments.lexers.get_lexer_by_name(  # pyright: ignore[reportUnknownMemberType]
+            language.lower(), stripnl=False, ensurenl=False
+        )
     except ClassNotFound:
         return None
+    return found
 
 
 class Colouring:
@@ -84,10 +87,7 @@ class Colouring:
     def work(self, seconds: float) -> bool:
         """Read for about so long; say whether there is more."""
         end = time.perf_counter() + seconds
-        for _ in self._steps:
-            if time.perf_counter() >= end:
-                return True
-        return False
+        return any(time.perf_counter() >= end for _ in self._steps)
 
     def _read(self, code: str, lexer: "Lexer") -> Iterator[None]:
         line, column, row = 0, 0, list[Ink]()

@@ -1,12 +1,15 @@
 """Text of several styles, broken into lines and painted."""
 
+import unicodedata
 from bisect import bisect_right
 from dataclasses import dataclass
+from typing import cast
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import (
     QColor,
     QFont,
+    QFontMetricsF,
     QPainter,
     QTextCharFormat,
     QTextLayout,
@@ -22,7 +25,6 @@ from ui.theme import Theme
 LINE = 1.55  # of the size of the letters
 _PLACE = "\N{NO-BREAK SPACE}"  # stands for a formula
 _ALIGNED = {
-    "": Qt.AlignmentFlag.AlignLeft,  # which Qt turns round in right-to-left text
     "left": Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignAbsolute,
     "center": Qt.AlignmentFlag.AlignHCenter,
     "right": Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignAbsolute,
@@ -55,7 +57,8 @@ class Flow:
         self.text = "".join(_PLACE if p.drawing else p.run.text for p in self.pieces)
         self._units = Units(self.text)
         self._layout = QTextLayout(self.text, font)
-        option = QTextOption(_ALIGNED[side])
+        rightwards: Side = "right" if reads_right_to_left(self.text) else "left"
+        option = QTextOption(_ALIGNED[side or rightwards])
         option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         option.setTextDirection(Qt.LayoutDirection.LayoutDirectionAuto)
         option.setTabStopDistance(4 * font.pixelSize())
@@ -77,7 +80,9 @@ class Flow:
     @property
     def narrowest(self) -> float:
         """The width below which words are broken."""
-        return self._layout.minimumWidth()
+        widths = QFontMetricsF(self._font)
+        longest = max(map(widths.horizontalAdvance, self.text.split()), default=0.0)
+        return max([longest, *(p.drawing.width for p in self._drawn if p.drawing)])
 
     def lay_out(self, width: float) -> float:
         """Break the lines to `width`; return the height."""
@@ -250,7 +255,7 @@ class Flow:
             begin = max(start, line.textStart())
             end = min(start + length, line.textStart() + line.textLength())
             if begin < end:
-                left, right = sorted((line.cursorToX(begin)[0], line.cursorToX(end)[0]))
+                left, right = sorted((x_in(line, begin), x_in(line, end)))
                 boxes.append(QRectF(left, line.y(), right - left, line.height()))
         return boxes
 
@@ -261,7 +266,7 @@ class Flow:
     def _place_of(self, piece: Piece) -> tuple[QTextLine, float]:
         start, length = self._units_of(piece)
         line = self._layout.lineForTextPosition(start)
-        return line, min(line.cursorToX(start)[0], line.cursorToX(start + length)[0]) + 1
+        return line, min(x_in(line, start), x_in(line, start + length)) + 1
 
     def _line(self, at: int) -> QTextLine:
         line = self._layout.lineForTextPosition(self._units.range(0, at)[1])
@@ -270,6 +275,21 @@ class Flow:
     def _piece(self, at: int) -> Piece | None:
         number = bisect_right(self._starts, at) - 1
         return self.pieces[number] if 0 <= number < len(self.pieces) else None
+
+
+def x_in(line: QTextLine, unit: int) -> float:
+    """How far right a place in a line stands."""
+    # PySide6 says object, and returns the x and the place that was used
+    return cast("tuple[float, int]", line.cursorToX(unit))[0]
+
+
+def reads_right_to_left(text: str) -> bool:
+    """Whether the first letter that has a direction goes to the left."""
+    for letter in text:
+        kind = unicodedata.bidirectional(letter)
+        if kind in ("L", "R", "AL"):
+            return kind != "L"
+    return False
 
 
 def _is_exact(piece: Piece) -> bool:

@@ -76,19 +76,13 @@ class _Inline:
         found = self.content.find(written, self.at)
         begin = self.at if found < 0 else found
         self.at = min(begin + len(written), len(self.content))
-        last = self.runs[-1] if self.runs else None
         start, end = self.place(begin), self.place(self.at)
-        if (
-            last
-            and last.style == style
-            and last.end == start
-            and _is_exact(last)
-            and not style.math
-        ):
-            if end - start == len(text):
-                self.runs[-1] = Run(last.text + text, style, last.start, end)
-                return
-        self.runs.append(Run(text, style, start, max(start, end)))
+        last = self.runs[-1] if self.runs else None
+        new = Run(text, style, start, max(start, end))
+        if last and last.end == start and _is_exact(last) and _is_exact(new) and _alike(last, new):
+            new = Run(last.text + text, style, last.start, end)
+            self.runs.pop()
+        self.runs.append(new)
 
     def _skip_address(self) -> None:
         if self.content.startswith("](", self.at):
@@ -111,3 +105,7 @@ _CLOSING = {"\\(": "\\)", "\\[": "\\]"}
 
 def _is_exact(run: Run) -> bool:
     return run.end - run.start == len(run.text)
+
+
+def _alike(run: Run, other: Run) -> bool:
+    return run.style == other.style and not run.style.math

@@ -1,4 +1,4 @@
-"""Markdown to leaves. HTML stays text, nothing is fetched, and only web and mail links are links."""
+"""Markdown to leaves. HTML stays text, nothing is fetched, only web and mail links are links."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,7 +25,7 @@ class Parsed:
 
 
 def parse(source: str, *, number: int | None = None, after_blank: bool = True) -> Parsed:
-    """Read `source`, whose lines end with "\\n".
+    """Read `source`, whose lines end with a line feed.
 
     `number` is the number of the first item if an ordered list goes on at the beginning, and
     `after_blank` says that nothing or a blank line comes before.

@@ -54,10 +54,13 @@ def drawing(latex: str, size: float, colour: str, *, in_line: bool) -> Drawing |
 
 
 def _drawn(latex: str, size: float, colour: str, in_line: bool) -> Drawing | None:
-    from ziamath import Latex  # takes a quarter of a second, which only formulas should cost
+    from ziamath.config import config
+    from ziamath.zmath import Latex  # takes a quarter of a second, which only formulas should cost
+
+    config.svg2 = False  # Qt draws no symbols that reach out of their box
 
     svg = Latex(latex, size=size, color=colour, inline=in_line).svg()
-    root = ElementTree.fromstring(svg)  # noqa: S314  our own library wrote it
+    root = ElementTree.fromstring(svg)
     tags = {element.tag.rpartition("}")[2] for element in root.iter()}
     if len(svg) > LARGEST or not tags <= _DRAWN:
         return None

@@ -1,14 +1,16 @@
 """What a question and an answer have in common: parts under each other, laid out in a width."""
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from PySide6.QtCore import QPoint, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.conversation import Message
 from engine.events import Event
-from ui.chat.text_view import TextView
 from ui.theme import Themes
+
+if TYPE_CHECKING:
+    from ui.chat.text_view import TextView
 
 Part = TypeVar("Part", bound=QWidget)
 

@@ -32,7 +32,7 @@ class Places:
     @property
     def height(self) -> int:
         """Of all messages with their gaps."""
-        return self._tops[-1] - GAP + BOTTOM if self.all else 0
+        return self._tops[-1] + BOTTOM - GAP if self.all else 0
 
     def add(self, message: Message, width: int) -> Place:
         """Put a message at the end."""
@@ -57,9 +57,15 @@ class Places:
             self._tops.append(TOP)
             first = 0
         elif len(self._tops) == first:
-            self._tops.append(self._tops[-1] + self.all[first - 1].height + GAP)
+            self._tops.append(self._bottom(first - 1))
         for number in range(first, len(self.all)):
-            self._tops.append(self._tops[number] + self.all[number].height + GAP)
+            self._tops.append(self._bottom(number))
+
+    def _bottom(self, number: int) -> int:
+        """Where the place after `number` begins; the buttons under a question are gap enough."""
+        place = self.all[number]
+        gap = 0 if place.message.role == "user" else GAP
+        return self._tops[number] + place.height + gap
 
     def top(self, number: int) -> int:
         """Where place `number` begins."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QPoint, QUrl, Qt
+from PySide6.QtCore import QPoint, Qt, QUrl
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
@@ -24,9 +24,8 @@ class Popover(QFrame):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         theme = themes.current
         self.setObjectName("popover")
-        self.setStyleSheet(
-            f"#popover {{ background: {theme.panel.name()}; border: 1px solid {theme.line.name()}; }}"
-        )
+        ground, line = theme.panel.name(), theme.line.name()
+        self.setStyleSheet(f"#popover {{ background: {ground}; border: 1px solid {line}; }}")
 
     def show_near(self, place: QPoint) -> None:
         """Show it with its top right near `place`."""
@@ -59,7 +58,7 @@ class LinkPopover(Popover):
         self, themes: Themes, address: str, open_link: Callable[[str], None], parent: QWidget
     ) -> None:
         super().__init__(themes, parent)
-        self.address = str(QUrl(address).toEncoded().data(), "ascii")  # pyright: ignore
+        self.address = bytes(QUrl(address).toEncoded().data()).decode("ascii")
         self._open_link = open_link
         self.open = Button(themes, tr(words.OPEN), kind="filled")
         self.open.setAccessibleName(f"{tr(words.OPEN)} {self.address}")

@@ -1,6 +1,6 @@
 """A question: a bubble on the right, that can be copied, edited and sent again."""
 
-from PySide6.QtCore import QEvent, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QKeyEvent, QPainter, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
@@ -106,7 +106,7 @@ class QuestionView(MessageView):
         super().leaveEvent(event)
         self._reveal(self._has_focus_inside())
 
-    def eventFilter(self, watched: QWidget, event: QEvent) -> bool:
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Qt's hook: what can be done appears with the keyboard too."""
         if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
             self._reveal(event.type() == QEvent.Type.FocusIn or self.underMouse())

@@ -13,7 +13,7 @@ from ui.wording import tr
 
 
 class Versions(QWidget):
-    """‹ 2/3 ›: which of a message's versions is shown.
+    """Which of a message's versions is shown, and arrows to the others.
 
     Signals:
         stepped: carries -1 or 1.
@@ -24,9 +24,9 @@ class Versions(QWidget):
     def __init__(self, themes: Themes) -> None:
         super().__init__()
         self._themes = themes
-        self.back = Button(themes, "‹")
+        self.back = Button(themes, words.BACK)
         self.back.describe(tr(words.PREVIOUS))
-        self.onward = Button(themes, "›")
+        self.onward = Button(themes, words.ONWARD)
         self.onward.describe(tr(words.NEXT))
         self._label = QLabel()
         self.back.clicked.connect(self._go_back)

@@ -1,7 +1,6 @@
 """Which round wrote which text."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
 
 from engine.events import Round
 
@@ -36,7 +35,7 @@ class RoundMap:
         end = self._rounds[number]
         begin, finish = bisect_left(self._tokens, first), bisect_left(self._tokens, end)
         if begin == finish:  # its tokens became text together with a later one
-            is_late = begin < len(self._tokens) and 0 < begin
+            is_late = 0 < begin < len(self._tokens)
             return (self._starts[begin], self._ends[begin]) if is_late else (0, 0)
         return self._starts[begin], self._ends[finish - 1]
 

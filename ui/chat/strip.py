@@ -10,7 +10,9 @@ from app.conversation import DraftMark
 from engine.events import Finished, Round
 from ui import icons
 from ui.chat import strip_text, words
+from ui.chat.bars import style_of
 from ui.chat.strip_grid import StripGrid
+from ui.chat.strip_text import Tally
 from ui.theme import Themes
 from ui.wording import tr
 
@@ -106,7 +108,7 @@ class Strip(QWidget):
     def __init__(self, themes: Themes) -> None:
         super().__init__()
         self._themes = themes
-        self._rounds: list[Round] = []
+        self._tally = Tally()
         self._marks: list[DraftMark] = []
         self._finished: Finished | None = None
         self.head = StripHead(themes)
@@ -122,12 +124,14 @@ class Strip(QWidget):
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._area.viewport().setAutoFillBackground(False)
         self.grid.setAutoFillBackground(False)
-        self._told = 0
+        self._area.verticalScrollBar().setStyleSheet(style_of(themes.current))
+        self._goes_to_end = False
+        self._is_long = False  # needs its scroll bar
 
     @property
     def has_rounds(self) -> bool:
         """Whether there is anything to show."""
-        return bool(self._rounds)
+        return bool(self._tally.rounds)
 
     @property
     def is_open(self) -> bool:
@@ -142,9 +146,11 @@ class Strip(QWidget):
         self, rounds: Sequence[Round], marks: Sequence[DraftMark], finished: Finished | None
     ) -> None:
         """Show the strip of a stored answer."""
-        self._rounds, self._marks, self._finished = list(rounds), list(marks), finished
+        self._tally, self._marks, self._finished = Tally(), list(marks), finished
+        self._tally.add(rounds)
+        self._is_long = False
         self.grid.show_rounds(rounds, marks)
-        if not any(round_.proposed_ids for round_ in rounds):
+        if not self._tally.proposed:
             self.head.setChecked(False)  # only dots: the line says it all
         self._tell()
 
@@ -154,13 +160,12 @@ class Strip(QWidget):
         """Show more of an answer that is being written."""
         bar = self._area.verticalScrollBar()
         at_end = bar.value() >= bar.maximum()
-        self._rounds += rounds
+        self._tally.add(rounds)
         self._marks += marks
         self._finished = finished or self._finished
         self.grid.add(rounds, marks)
         self._tell()
-        if at_end:
-            self._told = 1
+        self._goes_to_end = self._goes_to_end or at_end
 
     def lay_out(self, width: int) -> int:
         """Take `width` px; return the height."""
@@ -169,21 +174,23 @@ class Strip(QWidget):
         if not self.is_open:
             self._area.hide()
             return head + 1
-        height = self.grid.lay_out(width)
+        bar = self._area.verticalScrollBar().sizeHint().width()
+        height = self.grid.lay_out(width - (bar if self._is_long else 0))
         most = MOST_LINES * self.grid.line_height + 2
-        if height > most:
-            bar = self._area.verticalScrollBar().sizeHint().width()
+        if height > most and not self._is_long:
+            self._is_long = True
             height = self.grid.lay_out(width - bar)
         self.grid.resize(self.grid.width(), height)
         self._area.setGeometry(0, head + 1, width, min(height, most))
         self._area.show()
-        if self._told:
-            self._told = 0
+        if self._goes_to_end:
+            self._goes_to_end = False
             self._area.verticalScrollBar().setValue(self._area.verticalScrollBar().maximum())
         return head + 1 + min(height, most)
 
     def restyle(self) -> None:
         """The theme is another one."""
+        self._area.verticalScrollBar().setStyleSheet(style_of(self._themes.current))
         self.grid.rebuild()
         self.update()
 
@@ -198,7 +205,7 @@ class Strip(QWidget):
         painter.end()
 
     def _tell(self) -> None:
-        told = (self._finished, self._rounds, self._marks)
+        told = (self._finished, self._tally, self._marks)
         if self.is_open:
             self.head.tell(*strip_text.opened(*told))
         else:

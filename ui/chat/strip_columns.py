@@ -111,21 +111,22 @@ class Columns:
         line = int(y // self.measures.line)
         if not 0 <= line < self.lines or x < 0:
             return None
-        first, end = self._bounds(line)
+        first, end = self.bounds(line)
         near = bisect_right(self.places, (line, x), first, end) - 1
         if near < first or x > self.places[near][1] + self.columns[near].width + 3:
             return None
         return self.columns[near]
 
-    def between(self, top: float, bottom: float) -> range:
-        """The columns of the lines between two heights."""
+    def lines_between(self, top: float, bottom: float) -> range:
+        """The lines between two heights."""
         if not self.columns:
             return range(0)
         first = max(0, min(int(top // self.measures.line), self.lines - 1))
         last = max(0, min(int(bottom // self.measures.line), self.lines - 1))
-        return range(self._bounds(first)[0], self._bounds(last)[1])
+        return range(first, last + 1)
 
-    def _bounds(self, line: int) -> tuple[int, int]:
+    def bounds(self, line: int) -> tuple[int, int]:
+        """The first column of a line, and the one after its last."""
         end = self._firsts[line + 1] if line + 1 < len(self._firsts) else len(self.columns)
         return self._firsts[line], end
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, QSizeF, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.conversation import DraftMark
@@ -14,6 +14,7 @@ from ui.chat.strip_paint import paint_ground, paint_round, paint_sign
 from ui.theme import Themes
 
 PAD = 4  # px above and below, for the ground of a chosen column
+KEPT_LINES = 8  # pictures
 
 
 class StripGrid(QWidget):
@@ -36,6 +37,7 @@ class StripGrid(QWidget):
         self._columns = Columns(Measures.of(4, 1.0), 1)
         self._lit: range = range(0)  # rounds whose text is selected
         self._current = -1
+        self._pictures: dict[int, tuple[QPixmap, int]] = {}  # lines, and columns drawn of each
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(self.sizePolicy().Policy.Ignored, self.sizePolicy().Policy.Fixed)
@@ -68,12 +70,16 @@ class StripGrid(QWidget):
             self.rebuild()
             return
         self._rounds += rounds
+        first = len(self._columns.columns)
         for round_ in rounds:
             self._columns.add_round(round_)
-        self.update()
+        for index in {first, len(self._columns.columns) - 1} if rounds else ():
+            line = self._columns.places[index][0] * self._columns.measures.line
+            self.update(0, int(line), self.width(), self.line_height + PAD)
 
     def rebuild(self) -> None:
         """Place all columns anew: for another width, scale or theme."""
+        self._pictures.clear()
         self._scale = scale_for(self._rounds)
         measures = Measures.of(self._scale, self._themes.current.text_size)
         self._columns = Columns(measures, max(self.width(), 20))
@@ -134,20 +140,44 @@ class StripGrid(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.translate(0, PAD)
         clip = QRectF(event.rect()).translated(0, -PAD)
-        for index in columns.between(clip.top(), clip.bottom()):
-            column, box = columns.columns[index], columns.box_of(index)
-            if column.sign is not None:
-                paint_sign(painter, box, column.sign, columns.measures, theme)
-                continue
-            if column.round in self._lit or column.round == self._current:
+        for number in {*self._lit, self._current} - {-1}:
+            box = columns.box_of_round(number)
+            if box.intersects(clip):
                 paint_ground(painter, box, theme.selection)
-            paint_round(painter, box, self._rounds[column.round], columns.measures, theme)
+        for line in columns.lines_between(clip.top(), clip.bottom()):
+            painter.drawPixmap(QPointF(0, line * columns.measures.line), self._line(line))
         if self.hasFocus() and self._current >= 0:
             painter.setPen(QPen(theme.accent, 1.5))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             box = columns.box_of_round(self._current).adjusted(-2, -3, 2, 3)
             painter.drawRoundedRect(box, 3, 3)
         painter.end()
+
+    def _line(self, line: int) -> QPixmap:
+        """The columns of a line as a picture, to which only new ones are added."""
+        columns, ratio = self._columns, self.devicePixelRatioF()
+        picture, drawn = self._pictures.pop(line, (None, 0))
+        if picture is None:
+            size = QSizeF(columns.width, columns.measures.row + 1) * ratio
+            picture = QPixmap(size.toSize())
+            picture.setDevicePixelRatio(ratio)
+            picture.fill(Qt.GlobalColor.transparent)
+        first, end = columns.bounds(line)
+        if first + drawn < end:
+            painter, theme = QPainter(picture), self._themes.current
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.translate(0, -line * columns.measures.line)
+            for index in range(first + drawn, end):
+                column, box = columns.columns[index], columns.box_of(index)
+                if column.sign is not None:
+                    paint_sign(painter, box, column.sign, columns.measures, theme)
+                else:
+                    paint_round(painter, box, self._rounds[column.round], columns.measures, theme)
+            painter.end()
+        self._pictures[line] = picture, end - first
+        if len(self._pictures) > KEPT_LINES:
+            del self._pictures[next(iter(self._pictures))]
+        return picture
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Qt's hook: tell the round under the pointer."""

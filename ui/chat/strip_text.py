@@ -2,10 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from app.conversation import DraftMark
-from engine.events import DraftState, Finished, Round
+from engine.events import DraftState, Finished, Mode, Round
 from ui.wording import tr
 
 ENOUGH_STEPS = 8  # plain steps, before a speed-up is told
@@ -20,6 +20,23 @@ _MARKS: dict[DraftState, str] = {
 }
 
 
+class Tally:
+    """The sums over the rounds of an answer."""
+
+    def __init__(self) -> None:
+        self.rounds = self.proposed = self.accepted = self.written = 0
+        self.modes: Counter[Mode] = Counter()
+
+    def add(self, rounds: Iterable[Round]) -> None:
+        """Count more rounds."""
+        for round_ in rounds:
+            self.rounds += 1
+            self.proposed += len(round_.proposed_ids)
+            self.accepted += round_.accepted
+            self.written += len(round_.committed_ids)
+            self.modes[round_.mode] += 1
+
+
 def down(value: float, places: int = 1) -> str:
     """A number cut off after `places`: what we boast of is never rounded up."""
     scale = 10**places
@@ -32,13 +49,13 @@ def up(value: float, places: int = 1) -> str:
     return f"{math.ceil(value * scale - 1e-9) / scale:,.{places}f}"
 
 
-def state_of(finished: Finished | None, rounds: Sequence[Round], marks: Sequence[DraftMark]) -> str:
+def state_of(finished: Finished | None, tally: Tally, marks: Sequence[DraftMark]) -> str:
     """Whether drafting was on at the end, or is now."""
     if finished is not None:
         return tr(_STATES[finished.drafting])
     if marks:
         return tr(_STATES[marks[-1].state])
-    return tr(_STATES["on"]) if any(r.mode != "plain" for r in rounds) else ""
+    return tr(_STATES["on"]) if tally.proposed else ""
 
 
 def saved(finished: Finished) -> str:
@@ -57,18 +74,16 @@ def saved(finished: Finished) -> str:
     return tr("Between {slow} s longer and {fast} s saved", slow=up(-low), fast=down(high))
 
 
-def per_round(rounds: Sequence[Round]) -> str:
+def per_round(tally: Tally) -> str:
     """How many tokens a round wrote."""
-    if not any(round_.proposed_ids for round_ in rounds):
+    if not tally.proposed:
         return ""
-    written = sum(len(round_.committed_ids) for round_ in rounds)
-    return tr("{tokens} tokens per round", tokens=down(written / len(rounds)))
+    return tr("{tokens} tokens per round", tokens=down(tally.written / tally.rounds))
 
 
-def accepted(rounds: Sequence[Round]) -> str:
+def accepted(tally: Tally) -> str:
     """How many guesses were right, always with their number."""
-    proposed = sum(len(round_.proposed_ids) for round_ in rounds)
-    right = sum(round_.accepted for round_ in rounds)
+    proposed, right = tally.proposed, tally.accepted
     if not proposed:
         return ""
     if proposed < ENOUGH_CHECKED:
@@ -79,22 +94,18 @@ def accepted(rounds: Sequence[Round]) -> str:
     )
 
 
-def collapsed(
-    finished: Finished | None, rounds: Sequence[Round], marks: Sequence[DraftMark]
-) -> str:
+def collapsed(finished: Finished | None, tally: Tally, marks: Sequence[DraftMark]) -> str:
     """The strip as one line."""
     time = saved(finished) if finished else ""
-    parts = [state_of(finished, rounds, marks), per_round(rounds), time[:1].lower() + time[1:]]
+    parts = [state_of(finished, tally, marks), per_round(tally), time[:1].lower() + time[1:]]
     return SEPARATOR.join(part for part in parts if part)
 
 
-def opened(
-    finished: Finished | None, rounds: Sequence[Round], marks: Sequence[DraftMark]
-) -> tuple[str, str]:
+def opened(finished: Finished | None, tally: Tally, marks: Sequence[DraftMark]) -> tuple[str, str]:
     """The line above the open strip: what is set in bold, and the rest."""
     time = saved(finished) if finished else ""
-    first = time or state_of(finished, rounds, marks)
-    return first, SEPARATOR.join(part for part in (per_round(rounds), accepted(rounds)) if part)
+    first = time or state_of(finished, tally, marks)
+    return first, SEPARATOR.join(part for part in (per_round(tally), accepted(tally)) if part)
 
 
 def of_round(round_: Round) -> str:
@@ -125,18 +136,18 @@ def milliseconds(value: float) -> str:
     return tr("under 1 ms") if 0 < value < 1 else tr("{ms:,} ms", ms=math.ceil(value - 1e-9))
 
 
-def summary(finished: Finished | None, rounds: Sequence[Round], marks: Sequence[DraftMark]) -> str:
+def summary(finished: Finished | None, tally: Tally, marks: Sequence[DraftMark]) -> str:
     """All of the strip in words, for those who hear it."""
-    modes = Counter(round_.mode for round_ in rounds)
-    kinds = (
+    modes = tally.modes
+    kinds: tuple[tuple[Mode, str], ...] = (
         ("drafter", tr("with the drafter")),
         ("copy", tr("copied")),
         ("plain", tr("plain")),
     )
     counts = ", ".join(f"{modes[mode]:,} {name}" for mode, name in kinds if modes[mode])
-    bold, rest = opened(finished, rounds, marks)
+    bold, rest = opened(finished, tally, marks)
     sentences = [
-        tr("Drafting, {rounds:,} rounds: {counts}", rounds=len(rounds), counts=counts),
+        tr("Drafting, {rounds:,} rounds: {counts}", rounds=tally.rounds, counts=counts),
         bold,
         rest,
         *(of_mark(mark) for mark in marks),

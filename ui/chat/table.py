@@ -39,6 +39,7 @@ class TableBlock(Block):
         self._tops: list[float] = []
 
     def copied(self, start: int, end: int) -> str:
+        """As it is put on the clipboard."""
         lines: list[str] = []
         for flows, starts in zip(self._rows, self._starts, strict=True):
             cells = [
@@ -51,6 +52,7 @@ class TableBlock(Block):
         return "\n".join(lines)
 
     def links(self) -> list[tuple[int, int, str]]:
+        """First and last offset, and address, of each link."""
         return [
             (at + piece.start, at + piece.end, piece.run.style.link)
             for flow, at in self._cells()
@@ -58,6 +60,7 @@ class TableBlock(Block):
         ]
 
     def boxes_of(self, start: int, end: int) -> list[QRectF]:
+        """A box for each of their lines."""
         for number, starts in enumerate(self._starts):
             for column, at in enumerate(starts):
                 flow = self._rows[number][column]
@@ -68,6 +71,7 @@ class TableBlock(Block):
         return []
 
     def word_at(self, offset: int) -> tuple[int, int]:
+        """The word around an offset."""
         for flow, at in self._cells():
             if at <= offset <= at + len(flow.text):
                 start, end = word_in(flow.text, offset - at)
@@ -75,6 +79,7 @@ class TableBlock(Block):
         return NOTHING
 
     def from_source(self, start: int, end: int) -> tuple[int, int]:
+        """What a piece of the source wrote."""
         found = [
             (at + first, at + last)
             for flow, at in self._cells()
@@ -84,6 +89,7 @@ class TableBlock(Block):
         return (found[0][0], found[-1][1]) if found else NOTHING
 
     def to_source(self, start: int, end: int) -> tuple[int, int]:
+        """What wrote the characters."""
         found = [
             flow.to_source(max(0, start - at), min(end - at, len(flow.text)))
             for flow, at in self._cells()
@@ -93,6 +99,7 @@ class TableBlock(Block):
         return (found[0][0], found[-1][1]) if found else NOTHING
 
     def scroll_sideways(self, by: float) -> bool:
+        """Move what is wider than its place."""
         return self._sideways.move(by)
 
     def _cells(self) -> list[tuple[Flow, int]]:

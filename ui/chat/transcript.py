@@ -1,9 +1,8 @@
 """The messages of a conversation. Only those near the visible part are built and laid out."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import cast
-
-from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QPoint, QRect, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QPainter, QPaintEvent, QResizeEvent
@@ -13,6 +12,7 @@ from app.conversation import Message
 from engine.events import Event
 from ui.chat import words
 from ui.chat.answer import AnswerView
+from ui.chat.bars import style_of
 from ui.chat.message import MessageView
 from ui.chat.places import Place, Places
 from ui.chat.popover import LinkPopover
@@ -59,6 +59,7 @@ class Transcript(QAbstractScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(tr(words.TRANSCRIPT))
         self.verticalScrollBar().setSingleStep(40)
+        self.verticalScrollBar().setStyleSheet(style_of(themes.current))
         themes.changed.connect(self._restyle)
         app = cast("QApplication", QApplication.instance())
         app.focusChanged.connect(self._focus_moved)
@@ -132,7 +133,7 @@ class Transcript(QAbstractScrollArea):
             self._follows = bar.value() >= bar.maximum() - NEAR_END
             self._place()
 
-    def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802  Qt's name
+    def viewportEvent(self, event: QEvent) -> bool:
         """Qt's hook: the ground is painted, everything else is the messages' own."""
         if event.type() == QEvent.Type.Paint:
             painter = QPainter(self.viewport())
@@ -281,6 +282,7 @@ class Transcript(QAbstractScrollArea):
         LinkPopover(self._themes, address, self._open_link, self).show_near(place)
 
     def _restyle(self) -> None:
+        self.verticalScrollBar().setStyleSheet(style_of(self._themes.current))
         for place in self._places.all:
             place.width = 0
             if place.view is not None:

@@ -46,6 +46,8 @@ class Walk:
         self._numbers: list[int | None] = []  # of the lists that are open; None has bullets
         self._rows: list[tuple[Cell, ...]] = []
         self._cells: list[Cell] = []
+        self._table_map: list[int] | None = None
+        self._item_map: list[int] | None = None
 
     def take(self, tokens: "list[Token]") -> None:
         """Walk over all tokens."""
@@ -74,17 +76,11 @@ class Walk:
             case "bullet_list_close" | "ordered_list_close":
                 self._numbers.pop()
             case "list_item_open":
-                self._open_item()
+                self._open_item(token)
             case "list_item_close":
-                if self._around[-1].marker:
-                    self._add("paragraph", token.map or [0, 0])  # an item with nothing in it
-                self._around.pop()
+                self._close_item()
             case "fence" | "code_block":
                 self._code(token)
-            case "math_block":
-                self._add("math", token.map, text=token.content.strip())
-            case "hr":
-                self._add("rule", token.map)
             case _:
                 self._inside(token, before)
 
@@ -95,6 +91,10 @@ class Walk:
                 self._cells.append(Cell(self._runs(token), side))
             case "inline":
                 self._text(token, before)
+            case "math_block":
+                self._add("math", token.map, text=token.content.strip())
+            case "hr":
+                self._add("rule", token.map)
             case "tr_close":
                 self._rows.append(tuple(self._cells))
                 self._cells = []
@@ -115,7 +115,8 @@ class Walk:
             number = self.number or 0
         self._numbers.append(number)
 
-    def _open_item(self) -> None:
+    def _open_item(self, token: "Token") -> None:
+        self._item_map = token.map
         number = self._numbers[-1]
         if number is None:
             depth = sum(each.kind == "item" for each in self._around)
@@ -123,6 +124,11 @@ class Walk:
         else:
             marker, self._numbers[-1] = f"{number}.", number + 1
         self._around.append(Container("item", marker))
+
+    def _close_item(self) -> None:
+        if self._around[-1].marker:  # there is nothing in it
+            self._add("paragraph", self._item_map)
+        self._around.pop()
 
     def _text(self, token: "Token", before: "Token") -> None:
         skip = 0

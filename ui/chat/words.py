@@ -18,6 +18,10 @@ EDIT, EDIT_HELP = "Edit", "Change this message and send it again"
 COPY_MESSAGE = "Copy the message"
 SEND_AGAIN, CANCEL = "Send again", "Cancel"
 PREVIOUS, NEXT = "Previous version", "Next version"
+BACK, ONWARD = (
+    "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}",
+    "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}",
+)
 OF = "{position}/{count}"
 VERSION = "Version {position} of {count}"
 ANSWER, QUESTION = "Answer", "Your message"

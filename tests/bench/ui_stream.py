@@ -1,0 +1,100 @@
+"""How the transcript bears a very long answer: `python tests/bench/ui_stream.py` prints JSON.
+
+`growth` is the cost of the last 1,000 of 6,000 chunks over that of the first 1,000, and `p99_ms`
+the delay of a 10 ms timer while they come, for paragraphs and for one fence that never ends.
+"""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+sys.path[:0] = [str(Path(__file__).parents[2])]
+
+from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer  # noqa: E402
+from PySide6.QtWidgets import QApplication  # noqa: E402
+
+from app.conversation import Message  # noqa: E402
+from engine.events import Round, TextDelta  # noqa: E402
+from ui.chat.transcript import Transcript  # noqa: E402
+from ui.theme import Themes  # noqa: E402
+
+CHUNKS, PART = 6000, 1000
+
+
+class Delays(QObject):
+    """How late a 10 ms timer fires."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.late: list[float] = []
+        self._clock = QElapsedTimer()
+        self._clock.start()
+        self._timer = QTimer(self)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._fired)
+        self._timer.start(10)
+
+    def _fired(self) -> None:
+        self.late.append(max(0.0, self._clock.nsecsElapsed() / 1e6 - 10))
+        self._clock.restart()
+
+    def p99(self) -> float:
+        late = sorted(self.late)
+        return late[int(len(late) * 0.99)] if late else 0.0
+
+
+def prose(n: int) -> str:
+    """Every tenth chunk is a paragraph with bold and code."""
+    return f"\n\nA **bold** word and `code_{n}` in a paragraph.\n\n" if n % 10 == 9 else "word "
+
+
+def fence(n: int) -> str:
+    """One fence, from chunk 100 on, that is never closed."""
+    if n < 100:
+        return prose(n)
+    return "\n```python\n" if n == 100 else f"x_{n} = {n}  # word\n" if n % 3 == 0 else "word "
+
+
+def run(app: QApplication, chunk: "object", rounds: bool) -> dict[str, float | bool]:
+    transcript = Transcript(Themes("light"))
+    transcript.resize(1180, 780)
+    transcript.show()
+    transcript.show_messages([Message(1, 1, None, "user", "Go on", "stop", 0.0)])
+    transcript.add(Message(2, 1, 1, "assistant", "", "streaming", 0.0))
+    app.processEvents()
+    delays, costs, text = Delays(), [], []
+    for first in range(0, CHUNKS, PART):
+        began = time.process_time()
+        for n in range(first, first + PART):
+            text.append(chunk(n))
+            events = [TextDelta("answer", text[-1], n, n)]
+            if rounds:
+                events.append(
+                    Round(n, "drafter", (1, 2, 3), n % 4, (1,), None, None, None, 1.0, 9.0, 4)
+                )
+            transcript.apply(2, events)
+            app.processEvents()
+        costs.append(time.process_time() - began)
+    whole = transcript.view_of(2).text == "".join(text)
+    transcript.close()
+    return {
+        "growth": round(costs[-1] / costs[0], 2),
+        "p99_ms": round(delays.p99(), 1),
+        "seconds": round(sum(costs), 2),
+        "text_is_whole": whole,
+    }
+
+
+def main() -> None:
+    app = QApplication([])
+    run(app, prose, rounds=False)  # fonts and caches are warm then
+    print(
+        json.dumps({"prose": run(app, prose, rounds=True), "fence": run(app, fence, rounds=True)})
+    )  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
