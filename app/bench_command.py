@@ -90,9 +90,7 @@ def _measure(
         from engine.bench_plain import against_mlx_lm  # brings MLX
 
         terminal.status("Measuring mlx-lm's own loop…")
-        report["plain_against_mlx_lm"] = asdict(
-            against_mlx_lm(engine, model, repeats=args.repeats, max_tokens=args.max_tokens)
-        )
+        report["plain_against_mlx_lm"] = asdict(against_mlx_lm(engine, model, repeats=args.repeats))
     if args.all or args.widths:
         from engine.bench_plain import costs
 

@@ -14,6 +14,8 @@ from engine.engine import Engine
 from engine.request import Drafting, ModelChoice, Request, Turn
 
 _PROMPT = "Write a long story about a journey along a river."
+_SHORT = 33  # tokens of a reply
+_PAIRS = 5  # for each repeat asked for
 _WIDTHS = (1, 2, 3, 4, 5, 6, 7, 8, 16, 32)
 _CONTEXT = 256  # tokens before a timed pass
 _ROUNDS = 9  # timings of each width
@@ -47,16 +49,16 @@ class Costs:
     exact_width: int
 
 
-def against_mlx_lm(
-    engine: Engine, model: ModelChoice, *, repeats: int, max_tokens: int
-) -> AgainstMlxLm:
+def against_mlx_lm(engine: Engine, model: ModelChoice, *, repeats: int) -> AgainstMlxLm:
     """Write the same greedy reply with both loops in turns, on the very same weights.
+
+    Many short replies instead of a few long ones: other work on the machine then falls on both.
 
     Raises:
         EngineError: the model cannot be used.
     """
     request = Request(
-        model, (Turn("user", _PROMPT),), drafting=Drafting(wish="off"), max_tokens=max_tokens
+        model, (Turn("user", _PROMPT),), drafting=Drafting(wish="off"), max_tokens=_SHORT
     )
     timed(engine, request)  # loads and warms up
     assert engine.model is not None
@@ -64,7 +66,7 @@ def against_mlx_lm(
     ours: list[float] = []
     theirs: list[float] = []
     same = True
-    for _ in range(repeats):
+    for _ in range(_PAIRS * repeats):
         reply = timed(engine, request)
         written = reply.finished.token_ids
         ids, seconds = _their_reply(weights, reply.finished.prompt_ids, len(written))
