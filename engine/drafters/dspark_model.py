@@ -58,8 +58,8 @@ class MLP(nn.Module):
 
     def __call__(self, x: mx.array) -> mx.array:
         """(1, n, hidden) to the same."""
-        gate: mx.array = nn.silu(self.gate_proj(x))
-        return self.down_proj(gate * self.up_proj(x))
+        gate = self.gate_proj(x)
+        return self.down_proj(gate * mx.sigmoid(gate) * self.up_proj(x))
 
 
 class Layer(nn.Module):
