@@ -30,7 +30,7 @@ checks:
 	$(bin)/pyright
 
 bench: setup
-	@$(bin)/slipstream bench
+	@$(bin)/slipstream bench --all
 
 bench-peers: setup
 	@$(bin)/python tests/bench/peers.py
