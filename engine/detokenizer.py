@@ -12,6 +12,8 @@ from engine.events import Channel, TextDelta
 from engine.thinking import TAGS, ThinkingSplitter, held_back
 from engine.tokenizer import Tokenizer
 
+_LONGEST = 8  # pieces that one character may be spread over
+
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
@@ -49,7 +51,7 @@ class TextStream:
     ) -> None:
         self._stop = tuple(s for s in stop if s)
         self._decoder = _decoder(tokenizer, prefix_ids)
-        self._splitter = ThinkingSplitter(tokenizer.thinking_tags or TAGS, inside=opens_thinking)
+        self._splitter = ThinkingSplitter(tokenizer.thinking_tags or TAGS[0], inside=opens_thinking)
         self._held = ""  # could still become a stop string
         self._next = first_token
         self._since = first_token  # the first token whose text is still held
@@ -137,26 +139,67 @@ class _ByteDecoder:
 
 
 class _WindowDecoder:
-    """For any other vocabulary: decode a short window again and take what was added."""
+    """For any other vocabulary: decode the new token behind the last one and take what it added.
+
+    Single bytes are joined here. As in a decode of all ids, a byte that makes a run of them no text
+    turns into a replacement sign, and so does the rest of the run; but a character of it that was
+    complete has been shown by then and stays.
+    """
 
     def __init__(self, tokenizer: Tokenizer, prefix_ids: Sequence[int]) -> None:
         self._tokenizer = tokenizer
-        self._window = list(prefix_ids)
-        self._shown = tokenizer.decode(self._window) if prefix_ids else ""
+        self._last = list(prefix_ids[-1:])  # keeps the spaces between pieces right
+        self._waiting: list[int] = []  # pieces that end inside a character
+        self._bytes = b""  # of a character that is not complete
+        self._is_broken = False  # the run of bytes is no text
 
     def push(self, token: int) -> str:
-        self._window.append(token)
-        text = self._tokenizer.decode(self._window)
-        if text.endswith("\ufffd") and len(self._window) < 16:
+        if not self._tokenizer.knows(token):
             return ""
-        new = text[len(self._shown) :]
-        # One shown token of context keeps the spaces between pieces right.
-        self._window = self._window[-1:] if new else self._window
-        self._shown = self._tokenizer.decode(self._window) if new else text
-        return new
+        byte = self._tokenizer.byte(token)
+        if byte is not None:
+            text = self._added() + self._joined(byte)
+            self._last = [token]
+            return text
+        text = self._end_of_bytes()
+        self._waiting.append(token)
+        if self._whole().endswith("\ufffd") and len(self._waiting) < _LONGEST:
+            return text
+        return text + self._added()
 
     def finish(self) -> str:
-        return self._tokenizer.decode(self._window)[len(self._shown) :]
+        return self._end_of_bytes() + self._added()
+
+    def _whole(self) -> str:
+        return self._tokenizer.decode([*self._last, *self._waiting])
+
+    def _added(self) -> str:
+        """What the waiting pieces add to the text; they wait no longer."""
+        if not self._waiting:
+            return ""
+        new = self._whole()[len(self._tokenizer.decode(self._last)) :]
+        self._last, self._waiting = self._waiting[-1:], []
+        return new
+
+    def _joined(self, byte: int) -> str:
+        """The character that `byte` completes, if it does."""
+        if self._is_broken:
+            return "\ufffd"
+        self._bytes += bytes([byte])
+        try:
+            text = self._bytes.decode()
+        except UnicodeDecodeError as error:
+            if error.reason == "unexpected end of data":
+                return ""
+            self._is_broken = True
+            text = "\ufffd" * len(self._bytes)
+        self._bytes = b""
+        return text
+
+    def _end_of_bytes(self) -> str:
+        text = "\ufffd" * len(self._bytes)
+        self._bytes, self._is_broken = b"", False
+        return text
 
 
 def _decoder(tokenizer: Tokenizer, prefix_ids: Sequence[int]) -> _ByteDecoder | _WindowDecoder:

@@ -14,7 +14,8 @@ from typing import Any
 from engine.errors import TemplateRefused
 from engine.request import Turn
 
-SECONDS = 3.0  # wall time for one rendering
+SECONDS = 20.0  # wall time; the worker has its own, shorter limit of processor time
+LIMIT = "template_limit"  # the code of a refusal: time or memory
 _WORKER = Path(__file__).with_name("template_worker.py")
 # A bundle's executable behaves as an interpreter when it is given -c.
 _START = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
@@ -52,7 +53,7 @@ class TemplateRenderer:
         answer = self._exchange(self._process, request.encode())
         if answer is None:
             self.close()
-            raise _refused("it takes too long or too much memory")
+            raise _refused("it takes too long or too much memory.", LIMIT)
         if "error" in answer:
             raise _refused(str(answer["error"]))
         return str(answer["text"])
@@ -101,9 +102,9 @@ def folded(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     return (Turn("user", first), *result[1:])
 
 
-def _refused(reason: str) -> TemplateRefused:
+def _refused(reason: str, code: str = "template") -> TemplateRefused:
     return TemplateRefused(
-        "template",
+        code,
         f"The chat template of this model cannot be used: {reason}",
         safe="Your message and all other models are not affected.",
         action="Choose another model, or a newer copy of this one.",

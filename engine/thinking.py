@@ -4,7 +4,17 @@ from dataclasses import dataclass
 
 from engine.events import Channel
 
-TAGS = ("<think>", "</think>")
+TAGS = (  # pairs that models use; the first is by far the most common
+    ("<think>", "</think>"),
+    ("[THINK]", "[/THINK]"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<seed:think>", "</seed:think>"),
+    ("<longcat_think>", "</longcat_think>"),
+    ("<|think:start|>", "<|think:end|>"),
+    ("◁think▷", "◁/think▷"),
+    ("<thinking>", "</thinking>"),
+    ("<thought>", "</thought>"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +31,7 @@ class ThinkingSplitter:
     What could still become a tag is held back; nothing is swallowed but the tags themselves.
     """
 
-    def __init__(self, tags: tuple[str, str] = TAGS, *, inside: bool = False) -> None:
+    def __init__(self, tags: tuple[str, str] = TAGS[0], *, inside: bool = False) -> None:
         self._open, self._close = tags
         self._state = "thinking" if inside else "start"
         self._held = ""

@@ -6,6 +6,7 @@ from tokenizers import decoders, models
 
 from engine.detokenizer import TextStream
 from engine.tokenizer import Tokenizer
+from engine.tokenizer_files import TextFiles
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +83,7 @@ def test_that_other_vocabularies_stream_exactly_too():
     vocabulary.decoder = decoders.Sequence(
         [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
     )
-    tokenizer = Tokenizer(vocabulary, {}, "", frozenset())
+    tokenizer = Tokenizer(TextFiles(vocabulary, "", {}, frozenset()))
     assert not tokenizer.is_byte_level
     rng = random.Random(3)
     cases = [[1, 2, 3, 5, 6, 7, 8], [4, 5, 6, 7], [1, 1, 2]]
