@@ -213,7 +213,6 @@ class Chat:
             self._engine, self._store, request, user_message=user, placeholder=placeholder
         )
         reply.before = lambda: self._is_behind(reply)
-        self._replies.pop(conversation_id, None)
         self._replies[conversation_id] = reply
         return reply
 

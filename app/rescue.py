@@ -40,6 +40,8 @@ def rescue(damaged: Path, fresh: Path) -> Rescued:
         for ending in ("", "-wal"):
             with suppress(FileNotFoundError):
                 copyfile(f"{damaged}{ending}", f"{copy}{ending}")
+        if copy.exists() and copy.stat().st_size == 0:
+            copy.write_bytes(bytes(4096))  # SQLite throws the journal of an empty file away
         with suppress(sqlite3.DatabaseError):
             db.execute("PRAGMA writable_schema = ON")  # else a file that was cut is refused whole
             db.execute("ATTACH ? AS old", (str(copy),))
