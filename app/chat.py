@@ -41,11 +41,13 @@ class Chat:
 
     async def messages(self, conversation_id: int) -> list[Message]:
         """The shown branch, root to leaf; their summaries without the ids of the prompts."""
+        before = self.running(conversation_id)
         messages = await self._store.call(lambda store: store.messages(conversation_id))
-        reply = self.running(conversation_id)
+        reply = self.running(conversation_id) or before  # it may have ended since they were read
         if reply is None:
             return messages
-        return [reply.placeholder if m.id == reply.message else m for m in messages]
+        now = reply.result or reply.placeholder
+        return [now if m.id == reply.message else m for m in messages]
 
     async def message(self, message_id: int) -> Message:
         """One message with everything that is kept of it.
