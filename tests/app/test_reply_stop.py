@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from engine.events import TextDelta
+from engine.events import LoadProgress, PromptProgress, TextDelta
 from tests.support.replies import sent, start, stored, text_of
 from tests.support.scripted import SlowEngine, words
 
@@ -28,17 +28,27 @@ def test_that_stop_in_the_middle_keeps_the_text_and_the_summary(play):
     assert message.text == text_of(0, written)
 
 
-@pytest.mark.parametrize("while_", ["loading", "reading"])
-def test_that_stop_before_the_first_word_is_idle_at_once_though_the_engine_is_busy(play, while_):
-    gate, started = threading.Event(), threading.Event()
-    engine = SlowEngine(tokens=3, gate=gate, started=started)
+@pytest.mark.parametrize("moment", [LoadProgress, PromptProgress], ids=["loading", "reading"])
+def test_that_stop_before_the_first_word_is_idle_at_once_though_the_engine_is_busy(play, moment):
+    gate = threading.Event()
+    engine = SlowEngine(tokens=3)
+    undisturbed = engine.reply
+
+    def hang(request, controls):
+        for event in undisturbed(request, controls):
+            yield event
+            if isinstance(event, moment):
+                gate.wait()
+
+    engine.reply = hang
 
     async def scene(program):
         reply = await sent(program)
         begun = asyncio.Event()
 
         async def show(batch):
-            begun.set()
+            if any(isinstance(event, moment) for event in batch):
+                begun.set()
 
         task = start(reply.run(show))
         await begun.wait()
