@@ -56,7 +56,9 @@ def test_that_an_image_is_its_name_and_its_address():
 
 
 def test_that_every_run_knows_the_source_that_wrote_it():
-    source = "# A **bold** word\n\n> - with `code` and [a link](https://example.org)\n>   next *line*"
+    source = (
+        "# A **bold** word\n\n> - with `code` and [a link](https://example.org)\n>   next *line*"
+    )
     pieces = [
         (run.text, source[run.start : run.end])
         for leaf in leaves(source)

@@ -5,7 +5,17 @@ import pytest
 from app.conversation import DraftMark
 from engine.events import Finished
 from ui.chat import strip_text
-from ui.chat.strip_text import Tally, accepted, collapsed, down, of_round, opened, saved, summary, up
+from ui.chat.strip_text import (
+    Tally,
+    accepted,
+    collapsed,
+    down,
+    of_round,
+    opened,
+    saved,
+    summary,
+    up,
+)
 
 
 @pytest.fixture
@@ -26,7 +36,12 @@ def tally(round_):
 
 @pytest.mark.parametrize(
     ("value", "cut", "raised"),
-    [(1.69, "1.6", "1.7"), (2.0, "2.0", "2.0"), (0.3, "0.3", "0.3"), (1999.99, "1,999.9", "2,000.0")],
+    [
+        (1.69, "1.6", "1.7"),
+        (2.0, "2.0", "2.0"),
+        (0.3, "0.3", "0.3"),
+        (1999.99, "1,999.9", "2,000.0"),
+    ],
 )
 def test_that_gains_are_cut_and_costs_are_raised(value, cut, raised):
     assert (down(value), up(value)) == (cut, raised)
