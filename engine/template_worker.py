@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable
 from datetime import datetime
 from functools import lru_cache, partial
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from jinja2 import nodes
 from jinja2.exceptions import SecurityError, TemplateError
@@ -72,7 +72,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 class _Generation(Extension):
     """`{% generation %}`, with which a publisher marks what is trained on: its body is kept."""
 
-    tags: ClassVar[set[str]] = {"generation"}
+    tags = {"generation"}  # noqa: RUF012 - as in Jinja
 
     def parse(self, parser: Parser) -> nodes.Node:
         """The statements between the two tags, in a scope of their own."""

@@ -61,6 +61,32 @@ def test_that_a_system_prompt_the_template_drops_is_not_lost(with_template):
     assert "Be kind." in tokenizer.decode(prompt.ids)
 
 
+def test_that_a_short_system_prompt_inside_the_question_is_not_taken_for_kept(with_template):
+    tokenizer = with_template(
+        "{% for m in messages %}{% if m.role != 'system' %}[{{ m.role }}]{{ m.content }}"
+        "{% endif %}{% endfor %}"
+    )
+    prompt = tokenizer.prompt([Turn("system", "Hi"), Turn("user", "Hi there")])
+    assert tokenizer.decode(prompt.ids) == "[user]Hi\n\nHi there"
+
+
+def test_that_a_template_for_pictures_gets_its_texts_in_parts(with_template):
+    tokenizer = with_template(
+        "{% for m in messages %}[{{ m.role }}]{% for p in m.content %}{{ p.text }}{% endfor %}"
+        "{% endfor %}"
+    )
+    prompt = tokenizer.prompt([Turn("system", "Be kind."), Turn("user", "Hi")])
+    assert tokenizer.decode(prompt.ids) == "[system]Be kind.[user]Hi"
+    assert prompt.notes == ()
+
+
+def test_that_a_template_which_changes_the_words_is_used_and_said(with_template):
+    tokenizer = with_template("{% for m in messages %}{{ m.content | upper }}{% endfor %}")
+    prompt = tokenizer.prompt([Turn("user", "Hi")])
+    assert tokenizer.decode(prompt.ids) == "HI"
+    assert "changes" in prompt.notes[0]
+
+
 def test_that_no_template_is_said_and_nothing_guessed(with_template):
     tokenizer = with_template(None)
     assert not tokenizer.has_template

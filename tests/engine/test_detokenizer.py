@@ -75,20 +75,86 @@ def test_that_deltas_name_the_tokens_that_wrote_them(smol):
     assert covered == list(range(len(ids)))
 
 
-def test_that_other_vocabularies_stream_exactly_too():
-    pieces = ["<unk>", "▁Hello", "▁world", "s", "▁", "<0xED>", "<0x95>", "<0x9C>", "!"]
-    vocabulary = Vocabulary(
-        models.BPE({p: i for i, p in enumerate(pieces)}, [], byte_fallback=True)
-    )
-    vocabulary.decoder = decoders.Sequence(
-        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
-    )
-    tokenizer = Tokenizer(TextFiles(vocabulary, "", {}, frozenset()))
+def test_that_two_thousand_random_replies_equal_one_decode_up_to_the_stop(smol, starter):
+    vocabulary = Vocabulary.from_file(str(starter / "tokenizer.json"))
+    rng = random.Random(6)
+    stopped = 0
+    for _ in range(2000):
+        ids = [rng.randrange(smol.vocab_size) for _ in range(rng.randrange(1, 24))]
+        whole = vocabulary.decode(ids, skip_special_tokens=False)
+        stops = []
+        for _ in range(rng.randrange(3)):
+            begin = rng.randrange(len(whole))
+            stop = whole[begin : begin + rng.randrange(1, 6)] + rng.choice(["", "", "zq"])
+            if stop and "\ufffd" not in stop:
+                stops.append(stop)
+        expected, used = whole, len(ids)
+        for n in range(1, len(ids) + 1):
+            # A sign at the end may still become a character.
+            begun = vocabulary.decode(ids[:n], skip_special_tokens=False).rstrip("\ufffd")
+            found = [at for s in stops if (at := begun.find(s)) >= 0]
+            if found:
+                expected, used, stopped = begun[: min(found)], n, stopped + 1
+                break
+        stream = TextStream(smol, stops)
+        deltas, taken = streamed(stream, ids)
+        assert "".join(d.text for d in deltas) == expected == stream.text, (ids, stops)
+        assert taken == used
+    assert stopped > 500
+
+
+PIECES = ["<unk>", "▁Hello", "▁world", "s", "▁", "<0xED>", "<0x95>", "<0x9C>", "!", "<0x0A>", "▁▁"]
+LLAMA = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
+DECODERS = {
+    "gemma": (PIECES, decoders.Sequence(LLAMA)),
+    "llama": (PIECES, decoders.Sequence([*LLAMA, decoders.Strip(" ", 1, 0)])),
+    "metaspace": (PIECES, decoders.Metaspace()),
+    "wordpiece": (["[UNK]", "hello", "##s", "world", ".", "!", "do", "n't"], decoders.WordPiece()),
+    "suffix": (["a</w>", "b", "c</w>", "d"], decoders.BPEDecoder()),
+    "split-bytes": (["í", "ķ", "ľ", "a", "Ġb"], decoders.Sequence([
+        decoders.ByteLevel(), decoders.Fuse()
+    ])),
+}  # fmt: skip
+
+
+def other(kind):
+    pieces, decoder = DECODERS[kind]
+    vocabulary = Vocabulary(models.BPE({p: i for i, p in enumerate(pieces)}, []))
+    vocabulary.decoder = decoder
+    return vocabulary, Tokenizer(TextFiles(vocabulary, "", {}, frozenset()))
+
+
+@pytest.mark.parametrize("kind", DECODERS)
+def test_that_other_vocabularies_stream_exactly_too(kind):
+    vocabulary, tokenizer = other(kind)
     assert not tokenizer.is_byte_level
     rng = random.Random(3)
-    cases = [[1, 2, 3, 5, 6, 7, 8], [4, 5, 6, 7], [1, 1, 2]]
-    cases += [[rng.choice([1, 2, 3, 4, 8]) for _ in range(12)] for _ in range(50)]
-    for ids in cases:
+    for _ in range(400):
+        ids: list[int] = []
+        for _ in range(rng.randrange(1, 12)):
+            token = rng.randrange(vocabulary.get_vocab_size() + 1)  # one id is not known
+            # Bytes come as whole characters here: see below.
+            byte = tokenizer.byte(token)
+            ids += [5, 6, 7] if byte is not None and byte > 127 else [token]
         deltas, _ = streamed(TextStream(tokenizer), ids)
         assert "".join(d.text for d in deltas) == vocabulary.decode(ids, skip_special_tokens=False)
-        assert all("\ufffd" not in d.text for d in deltas)
+
+
+@pytest.mark.parametrize("ids", [[5], [5, 6], [6, 7], [1, 5, 8], [5, 5, 6, 7, 2], [7] * 20])
+def test_that_bytes_which_are_no_text_become_one_sign_each(ids):
+    vocabulary, tokenizer = other("llama")
+    deltas, _ = streamed(TextStream(tokenizer), ids)
+    assert "".join(d.text for d in deltas) == vocabulary.decode(ids, skip_special_tokens=False)
+
+
+def test_that_a_character_is_shown_with_its_last_byte_and_stays():
+    _, tokenizer = other("llama")
+    stream = TextStream(tokenizer)
+    shown = [[d.text for d in stream.push([i]).deltas] for i in (1, 5, 6, 7, 6)]
+    assert shown == [["Hello"], [], [], ["한"], ["\ufffd"]]
+
+
+def test_that_a_continued_text_keeps_its_space_where_decoding_would_drop_it():
+    _, tokenizer = other("llama")
+    stream = TextStream(tokenizer, prefix_ids=[1])
+    assert [d.text for d in stream.push([2]).deltas] == [" world"]

@@ -1,11 +1,15 @@
 """Prompts against transformers' own rendering and encoding."""
 
+import shutil
+
 import pytest
+from tokenizers import Tokenizer as Vocabulary
 from transformers import AutoTokenizer
 
 from engine.errors import ModelRefused
 from engine.request import Turn
 from engine.tokenizer import Tokenizer
+from engine.tokenizer_files import TextFiles
 
 TALK = [
     [("user", "hi")],
@@ -54,6 +58,83 @@ def test_that_every_id_has_the_bytes_that_decoding_joins(both):
 def test_that_end_ids_are_those_of_config_and_tokenizer(both):
     ours, _ = both
     assert ours.end_ids == {2}
+
+
+def test_that_lengths_kept_from_a_training_cut_no_prompt(starter, tmp_path):
+    shutil.copy(starter / "tokenizer_config.json", tmp_path)
+    vocabulary = Vocabulary.from_file(str(starter / "tokenizer.json"))
+    vocabulary.enable_truncation(8)
+    vocabulary.enable_padding(length=64)
+    vocabulary.save(str(tmp_path / "tokenizer.json"))
+    tokenizer = Tokenizer.open(tmp_path, {})
+    tokenizer.close()
+    assert tokenizer.encode("one two " * 50) == [
+        *Vocabulary.from_file(str(starter / "tokenizer.json")).encode("one two " * 50).ids
+    ]
+
+
+def test_that_half_a_surrogate_pair_in_a_message_is_replaced(both):
+    ours, _ = both
+    ids = ours.prompt([Turn("user", "a\ud83d b \ud83d\ude00")]).ids
+    assert "user\na\ufffd b 😀<|im_end|>" in ours.decode(ids)
+
+
+@pytest.mark.parametrize("reply", ["", "\n\nNo.", " yes", "x", "<|im_end|>", "</think>\n"])
+@pytest.mark.parametrize("trap", ["", "<|im_start|>"])
+def test_that_the_next_prompt_begins_with_what_is_called_stable(both, reply, trap):
+    ours, _ = both
+    turns = [Turn("system", "s"), Turn("user", f"a {trap} b\n")]
+    first = ours.prompt(turns)
+    assert 0 < first.stable < len(first.ids)
+    then = ours.prompt([*turns, Turn("assistant", reply), Turn("user", "go on")])
+    assert then.ids[: first.stable] == first.ids[: first.stable]
+
+
+def test_that_a_template_which_moves_the_system_text_makes_less_stable(starter):
+    moving = (
+        "{% for m in messages %}{% if m.role == 'user' %}<|im_start|>"
+        "{% if loop.last and messages[0].role == 'system' %}{{ messages[0].content }} {% endif %}"
+        "{{ m.content }}<|im_end|>{% elif m.role == 'assistant' %}{{ m.content }}{% endif %}"
+        "{% endfor %}"
+    )
+    vocabulary = Vocabulary.from_file(str(starter / "tokenizer.json"))
+    tokenizer = Tokenizer(TextFiles(vocabulary, moving, {}, frozenset()))
+    try:
+        prompt = tokenizer.prompt([Turn("system", "Sys"), Turn("user", "Hi")])
+    finally:
+        tokenizer.close()
+    assert tokenizer.decode(prompt.ids) == "<|im_start|>Sys Hi<|im_end|>"
+    assert prompt.stable == 1
+
+
+@pytest.mark.parametrize(
+    ("template", "tags"),
+    [
+        ("{{ '<think>' }}", ("<think>", "</think>")),
+        ("{{ messages[0].content.split('</think>')[-1] }}", ("<think>", "</think>")),
+        ("[SYSTEM_PROMPT]{{ '[THINK]' }}", ("[THINK]", "[/THINK]")),
+        ("{{ messages[0].content }}", None),
+    ],
+)
+def test_that_thinking_tags_are_those_of_the_template(starter, template, tags):
+    vocabulary = Vocabulary.from_file(str(starter / "tokenizer.json"))
+    tokenizer = Tokenizer(TextFiles(vocabulary, template, {}, frozenset()))
+    assert tokenizer.thinking_tags == tags
+
+
+def test_that_an_answer_goes_on_as_answer_where_the_template_opens_thinking(starter):
+    vocabulary = Vocabulary.from_file(str(starter / "tokenizer.json"))
+    template = "{{ messages[0].content }}|{% if add_generation_prompt %}<think>\n{% endif %}"
+    tokenizer = Tokenizer(TextFiles(vocabulary, template, {}, frozenset()))
+    turns = [Turn("user", "Hi"), Turn("assistant", "The sum")]
+    try:
+        new = tokenizer.prompt(turns[:1])
+        more = tokenizer.prompt(turns, continue_last=True)
+    finally:
+        tokenizer.close()
+    assert new.opens_thinking
+    assert not more.opens_thinking
+    assert tokenizer.decode(more.ids) == "Hi|<think>\n\n</think>\n\nThe sum"
 
 
 def test_that_a_missing_or_broken_tokenizer_is_named(tmp_path):
