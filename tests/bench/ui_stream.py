@@ -13,13 +13,13 @@ from pathlib import Path
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 sys.path[:0] = [str(Path(__file__).parents[2])]
 
-from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer  # noqa: E402
-from PySide6.QtWidgets import QApplication  # noqa: E402
+from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer
+from PySide6.QtWidgets import QApplication
 
-from app.conversation import Message  # noqa: E402
-from engine.events import Round, TextDelta  # noqa: E402
-from ui.chat.transcript import Transcript  # noqa: E402
-from ui.theme import Themes  # noqa: E402
+from app.conversation import Message
+from engine.events import Round, TextDelta
+from ui.chat.transcript import Transcript
+from ui.theme import Themes
 
 CHUNKS, PART = 6000, 1000
 
@@ -93,7 +93,7 @@ def main() -> None:
     run(app, prose, rounds=False)  # fonts and caches are warm then
     print(
         json.dumps({"prose": run(app, prose, rounds=True), "fence": run(app, fence, rounds=True)})
-    )  # noqa: T201
+    )
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def find(items, wanted):
 
 Each comparison throws away half of what is left.'''
 
-RICH = r'''## What a comparison costs
+RICH = r"""## What a comparison costs
 
 Looking at **one** item halves the rest, so $n$ items need $\lceil \log_2 n \rceil$ looks. The sum of it:
 
@@ -61,7 +61,7 @@ $$\sum_{k=0}^{\log_2 n} \frac{n}{2^k} = 2n - 1 \le 2n$$
 
 ---
 
-Even \(x^2 + y^2 = z^2\) stands in its line, and `use vector<int>` keeps its brackets.'''
+Even \(x^2 + y^2 = z^2\) stands in its line, and `use vector<int>` keeps its brackets."""
 
 ARABIC = "مرحبا! البحث الثنائي يقسم المجال إلى نصفين.\n\n1. ابدأ من الوسط\n2. قارن\n\nشكرا 👋🏽"
 
@@ -93,7 +93,9 @@ MARKS = (DraftMark(8, "paused", "Slower than plain on this text."), DraftMark(14
 def spans(text: str, made: tuple[Round, ...]) -> tuple[tuple[int, int, int], ...]:
     tokens = sum(len(r.committed_ids) for r in made)
     step = max(1, len(text) // tokens)
-    return tuple((n * step, len(text) if n == tokens - 1 else (n + 1) * step, n) for n in range(tokens))
+    return tuple(
+        (n * step, len(text) if n == tokens - 1 else (n + 1) * step, n) for n in range(tokens)
+    )
 
 
 def finished(made: tuple[Round, ...], **more: object) -> Finished:
@@ -117,7 +119,12 @@ def message(id_: int, role: str, text: str, **more: object) -> Message:
 
 def answer(id_: int, text: str, count: int = 64, deep: bool = False, **more: object) -> Message:
     made = rounds(count, seed=id_, deep=deep)
-    values = {"rounds": made, "marks": MARKS, "spans": spans(text, made), "finished": finished(made)}
+    values = {
+        "rounds": made,
+        "marks": MARKS,
+        "spans": spans(text, made),
+        "finished": finished(made),
+    }
     return message(id_, "assistant", text, **(values | more))
 
 

@@ -1,6 +1,7 @@
 """Formulas as drawings: LaTeX to SVG by ziamath, or nothing when that is not possible."""
 
 import re
+import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from xml.etree import ElementTree
@@ -54,8 +55,10 @@ def drawing(latex: str, size: float, colour: str, *, in_line: bool) -> Drawing |
 
 
 def _drawn(latex: str, size: float, colour: str, in_line: bool) -> Drawing | None:
-    from ziamath.config import config
-    from ziamath.zmath import Latex  # takes a quarter of a second, which only formulas should cost
+    with warnings.catch_warnings():  # ziamath 0.13 opens its font in a deprecated way
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from ziamath.config import config  # takes a quarter of a second: formulas alone pay it
+        from ziamath.zmath import Latex
 
     config.svg2 = False  # Qt draws no symbols that reach out of their box
 

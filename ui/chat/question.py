@@ -146,10 +146,9 @@ class QuestionView(MessageView):
         leaves = plain(self.message.text)
         is_long = len(leaves) > FOLDED_LINES
         self.fold.setVisible(is_long)
-        if is_long:
-            name = words.SHOW_ALL if self._is_folded else words.SHOW_LESS
-            self.fold.setText(tr(name, lines=len(leaves)))
-            self.fold.setAccessibleName(self.fold.text())
+        name = words.SHOW_ALL if self._is_folded else words.SHOW_LESS
+        self.fold.setText(tr(name, lines=len(leaves)))
+        self.fold.describe(self.fold.text())
         self.body.show_leaves(leaves[:FOLDED_LINES] if is_long and self._is_folded else leaves)
 
     def _toggle_fold(self) -> None:
