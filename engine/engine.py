@@ -178,6 +178,7 @@ class Engine:
         assert model is not None
         session = kept.session
         reused = kept.resume(prompt.ids)
+        session.cache.remember(min(prompt.stable, len(prompt.ids) - 1))
         chunks: list[int] = []
         chunk = _CHUNK["cpu" if mx.default_device() == mx.Device(mx.cpu) else "gpu"]
         total = len(prompt.ids)
