@@ -11,6 +11,8 @@ from mlx_lm.models.cache import KVCache
 from engine.adapters import Adapter
 from engine.adapters.dense import FAMILIES as DENSE
 from engine.adapters.dense import DenseAdapter, reversible_caches
+from engine.adapters.laguna import FAMILIES as LAGUNA
+from engine.adapters.laguna import LagunaAdapter
 from engine.adapters.lfm2 import FAMILIES as LFM2
 from engine.adapters.lfm2 import Lfm2Adapter
 from engine.cache import Cache
@@ -116,4 +118,6 @@ def _adapter(family: str, model: nn.Module) -> Adapter | None:
     """What runs the family layer by layer, if anything does."""
     if family in LFM2:
         return Lfm2Adapter(model)
+    if family in LAGUNA:
+        return LagunaAdapter(model)
     return DenseAdapter(model) if family in DENSE else None
