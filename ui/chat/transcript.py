@@ -1,4 +1,4 @@
-"""The messages of a conversation. Only those near the visible part are built and laid out."""
+"""The messages of a conversation; only those near what is seen are built."""  # long: one widget
 
 from collections.abc import Callable
 from functools import partial
