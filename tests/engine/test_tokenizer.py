@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+from tokenizers import AddedToken, decoders, models
 from tokenizers import Tokenizer as Vocabulary
 from transformers import AutoTokenizer
 
@@ -135,6 +136,34 @@ def test_that_an_answer_goes_on_as_answer_where_the_template_opens_thinking(star
     assert new.opens_thinking
     assert not more.opens_thinking
     assert tokenizer.decode(more.ids) == "Hi|<think>\n\n</think>\n\nThe sum"
+
+
+def test_that_only_another_vocabulary_has_another_fingerprint(both, starter, tmp_path):
+    ours, _ = both
+    vocabulary = Vocabulary.from_file(str(starter / "tokenizer.json"))
+    templated = Tokenizer(TextFiles(vocabulary, "{{ x }}", {}, frozenset({7})))
+    assert templated.fingerprint == ours.fingerprint
+    other = Vocabulary(models.BPE({"a": 0, "b": 1}, []))
+    assert Tokenizer(TextFiles(other, "", {}, frozenset())).fingerprint != ours.fingerprint
+
+
+def test_that_pieces_of_a_vocabulary_with_single_bytes_are_bytes():
+    vocabulary = Vocabulary(models.BPE({"▁a": 0, "<0xE6>": 1, "<0xZZ>": 2, "b": 3}, []))
+    vocabulary.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
+    )
+    tokenizer = Tokenizer(TextFiles(vocabulary, "", {}, frozenset()))
+    pieces = [tokenizer.piece(i) for i in range(5)]
+    assert pieces == [b" a", b"\xe6", b"<0xZZ>", b"b", b""]
+
+
+def test_that_an_added_token_outside_the_byte_alphabet_is_its_own_text(starter):
+    vocabulary = Vocabulary.from_file(str(starter / "tokenizer.json"))
+    vocabulary.add_tokens([AddedToken("<｜User｜>", normalized=False), "<ö>"])
+    tokenizer = Tokenizer(TextFiles(vocabulary, "", {}, frozenset()))
+    ids = [vocabulary.token_to_id(t) for t in ("<｜User｜>", "<ö>")]
+    joined = b"".join(tokenizer.piece(i) for i in ids).decode("utf-8", "replace")
+    assert joined == tokenizer.decode(ids)
 
 
 def test_that_a_missing_or_broken_tokenizer_is_named(tmp_path):
