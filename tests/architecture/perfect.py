@@ -11,6 +11,11 @@ PERFECT = (
     "app/confined.py",
     "app/migrations.py",
     "app/store.py",
+    "engine/chat_format.py",
+    "engine/control_tokens.py",
+    "engine/detokenizer.py",
+    "engine/thinking.py",
+    "engine/tokenizer.py",
     "ui/garbage.py",
     "ui/tasks.py",
 )

@@ -23,7 +23,8 @@ TEMPLATES = {
     "blocks": "{%- for m in messages %}\n  {% if loop.index == 3 %}{% break %}{% endif %}"
     "[{{ m.role }}] {{ m['content'] | trim }} {{ m | tojson }}\n{% endfor %}",
     "generation": "{% for m in messages %}{% if m.role == 'assistant' %}{% generation %}"
-    "{% set q = 1 %}{{ m.content }}<|im_end|>{% endgeneration %}{{ q is defined }}"
+    "{% set q = 1 %}{{ m.content }}{{ loop.index0 }}{% if loop.last %}<|im_end|>{% endif %}"
+    "{% endgeneration %}{{ q is defined }}"
     "{% else %}{{ m.role }}: {{ m.content }}{% endif %}\n{% endfor %}",
     "unasked-names": "{% if tools is not none or documents is not none %}T{% endif %}{{ x }}",
     "namespace": "{% set ns = namespace(n=0) %}{% for m in messages %}{% set ns.n = ns.n + 1 %}"
