@@ -8,7 +8,8 @@ from typing import Any, cast
 import mlx.core as mx
 
 from engine import config as target_config
-from engine.drafters import dspark_config
+from engine.drafters import dflash_config, dspark_config
+from engine.drafters.dflash import open_dflash
 from engine.drafters.dspark import Settings, open_dspark
 from engine.errors import DrafterRefused, ModelRefused
 from engine.fields import printable
@@ -16,7 +17,7 @@ from engine.proposers import DrafterModel
 from engine.target import Target
 
 _SAFE = "The model itself still chats, without this drafter."
-_OTHER = "Use the target's DSpark drafter in LiquidAI's or DeepSpec's form."
+_OTHER = "Use DSpark in LiquidAI's or DeepSpec's form, or Laguna's own DFlash drafter."
 
 
 def taps(folder: Path) -> tuple[int, ...]:
@@ -25,7 +26,10 @@ def taps(folder: Path) -> tuple[int, ...]:
     Raises:
         DrafterRefused: the folder holds no drafter that runs here.
     """
-    return dspark_config.check(_raw(folder)).taps
+    raw = _raw(folder)
+    if dflash_config.is_dflash(raw):
+        return dflash_config.check(raw).taps
+    return dspark_config.check(raw).taps
 
 
 def open_drafter(folder: Path, target: Target, settings: Settings | None = None) -> DrafterModel:
@@ -37,6 +41,8 @@ def open_drafter(folder: Path, target: Target, settings: Settings | None = None)
     """
     raw = _raw(folder)
     try:
+        if dflash_config.is_dflash(raw):
+            return open_dflash(folder, raw, target)
         return open_dspark(folder, raw, target, settings or Settings())
     except BaseException as error:
         traceback.clear_frames(error.__traceback__)  # they hold the tensors read so far
@@ -63,7 +69,7 @@ def _raw(folder: Path) -> dict[str, Any]:
 
 def _reason_against(raw: Mapping[str, Any]) -> str:
     """Why a config is not that of a drafter that runs here; empty if it is one."""
-    if dspark_config.packaging(raw):
+    if dspark_config.packaging(raw) or dflash_config.is_dflash(raw):
         return ""
     nested = raw.get("dflash_config")
     projector = (

@@ -1,0 +1,133 @@
+"""The layers of Laguna's DFlash drafter. Parameters are named as in its files.
+
+Equations: shared/design/laguna-dflash.md 4.
+"""
+
+from collections.abc import Sequence
+from typing import cast
+
+import mlx.core as mx
+from mlx import nn
+
+from engine.drafters.dflash_config import DFlashConfig
+from engine.drafters.dflash_context import Window
+
+
+class Attention(nn.Module):
+    """Sliding attention of a causal block over context rows, each head's output gated."""
+
+    def __init__(self, config: DFlashConfig) -> None:
+        super().__init__()
+        self._config = config
+        self._wide = config.heads * config.head_dim
+        self._narrow = config.kv_heads * config.head_dim
+        self.qkv_proj = nn.Linear(config.hidden, self._wide + 2 * self._narrow, bias=False)
+        self.o_proj = nn.Linear(self._wide, config.hidden, bias=False)
+        self.g_proj = nn.Linear(config.hidden, config.heads, bias=False)
+        self.q_norm = nn.RMSNorm(config.head_dim, eps=config.eps)
+        self.k_norm = nn.RMSNorm(config.head_dim, eps=config.eps)
+
+    def remember(self, x: mx.array, context: Window) -> None:
+        """Append the keys and values of context rows (1, n, hidden)."""
+        keys, values = mx.split(_last_outputs(self.qkv_proj, x, self._wide), 2, axis=-1)
+        context.append(self._keys(keys, context.end), self._split(values, self._config.kv_heads))
+
+    def __call__(self, x: mx.array, context: Window) -> mx.array:
+        """Attention of a block (1, n, hidden) that follows the context."""
+        config, n = self._config, x.shape[1]
+        parts = mx.split(self.qkv_proj(x), [self._wide, self._wide + self._narrow], axis=-1)
+        queries = self._turned(self.q_norm(self._split(parts[0], config.heads)), context.end)
+        keys = self._keys(parts[1], context.end)
+        values = self._split(parts[2], config.kv_heads)
+        keys, values, mask = context.with_block(keys, values)
+        out = mx.fast.scaled_dot_product_attention(
+            queries, keys, values, scale=config.head_dim**-0.5, mask=mask
+        )
+        gate = nn.softplus(self.g_proj(x).astype(mx.float32)).astype(out.dtype)
+        gated = out.transpose(0, 2, 1, 3) * gate[..., None]
+        return self.o_proj(gated.reshape(1, n, -1))
+
+    def _keys(self, x: mx.array, position: int) -> mx.array:
+        return self._turned(self.k_norm(self._split(x, self._config.kv_heads)), position)
+
+    def _split(self, x: mx.array, heads: int) -> mx.array:
+        return x.reshape(1, x.shape[1], heads, self._config.head_dim).transpose(0, 2, 1, 3)
+
+    def _turned(self, x: mx.array, position: int) -> mx.array:
+        return mx.fast.rope(
+            x, self._config.head_dim, traditional=False, base=self._config.rope_theta, scale=1.0,
+            offset=position,
+        )  # fmt: skip
+
+
+class MLP(nn.Module):
+    """The gated feed-forward part."""
+
+    def __init__(self, config: DFlashConfig) -> None:
+        super().__init__()
+        self.gate_proj = nn.Linear(config.hidden, config.intermediate, bias=False)
+        self.up_proj = nn.Linear(config.hidden, config.intermediate, bias=False)
+        self.down_proj = nn.Linear(config.intermediate, config.hidden, bias=False)
+
+    def __call__(self, x: mx.array) -> mx.array:
+        """(1, n, hidden) to the same."""
+        gate = self.gate_proj(x)
+        return self.down_proj(gate * mx.sigmoid(gate) * self.up_proj(x))
+
+
+class Layer(nn.Module):
+    """One decoder layer."""
+
+    def __init__(self, config: DFlashConfig) -> None:
+        super().__init__()
+        self.self_attn = Attention(config)
+        self.mlp = MLP(config)
+        self.input_layernorm = nn.RMSNorm(config.hidden, eps=config.eps)
+        self.post_attention_layernorm = nn.RMSNorm(config.hidden, eps=config.eps)
+
+    def remember(self, x: mx.array, context: Window) -> None:
+        """Append context rows: they pass the input norm as block rows do."""
+        self.self_attn.remember(self.input_layernorm(x), context)
+
+    def __call__(self, x: mx.array, context: Window) -> mx.array:
+        """(1, n, hidden) to the same."""
+        x = x + self.self_attn(self.input_layernorm(x), context)
+        return x + self.mlp(self.post_attention_layernorm(x))
+
+
+class DFlashModel(nn.Module):
+    """Everything that is in the files; embedding and head are the target's."""
+
+    def __init__(self, config: DFlashConfig) -> None:
+        super().__init__()
+        self.aux_hidden_norms = [nn.RMSNorm(config.hidden, eps=config.eps) for _ in config.taps]
+        self.fc = nn.Linear(len(config.taps) * config.hidden, config.hidden, bias=False)
+        self.hidden_norm = nn.RMSNorm(config.hidden, eps=config.eps)
+        self.layers = [Layer(config) for _ in range(config.layers)]
+        self.norm = nn.RMSNorm(config.hidden, eps=config.eps)
+
+    def absorb(self, taps: mx.array, context: Sequence[Window]) -> None:
+        """Add rows of taps (n, taps * hidden) to the context."""
+        parts = mx.split(taps[None], len(self.aux_hidden_norms), axis=-1)
+        normed = [norm(part) for norm, part in zip(self.aux_hidden_norms, parts, strict=True)]
+        fused = self.hidden_norm(self.fc(mx.concatenate(normed, axis=-1)))
+        for layer, window in zip(self.layers, context, strict=True):
+            layer.remember(fused, window)
+
+    def block(self, x: mx.array, context: Sequence[Window]) -> mx.array:
+        """Hidden rows (1, n - 1, hidden) of a block of embeddings; row 0 predicts nothing."""
+        for layer, window in zip(self.layers, context, strict=True):
+            x = layer(x, window)
+        return self.norm(x[:, 1:])
+
+
+def _last_outputs(linear: nn.Linear | nn.QuantizedLinear, x: mx.array, first: int) -> mx.array:
+    """The outputs from number `first` on; the others are not computed."""
+    if not isinstance(linear, nn.QuantizedLinear):
+        return x @ linear.weight[first:].T
+    biases = cast("mx.array | None", linear.get("biases"))
+    return mx.quantized_matmul(
+        x, linear.weight[first:], linear.scales[first:],
+        None if biases is None else biases[first:],
+        transpose=True, group_size=linear.group_size, bits=linear.bits, mode=linear.mode,
+    )  # fmt: skip
