@@ -42,7 +42,14 @@ class Times:
         return drafts in self._seen[source]
 
     def at(self, source: Source, drafts: int) -> float | None:
-        """Seconds of a round, interpolated between timed depths; None before anything is known."""
+        """Seconds of a round, interpolated between timed depths; None before anything is known.
+
+        Never below a plain one: a pass of more rows is not faster, and what says so is noise.
+        """
+        found = self._interpolated(source, drafts)
+        return None if found is None or self.plain is None else max(found, self.plain)
+
+    def _interpolated(self, source: Source, drafts: int) -> float | None:
         if self.plain is None:
             return None
         seen = self._seen[source]

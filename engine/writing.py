@@ -55,6 +55,7 @@ class Writing:
         self._prompt = tuple(kept.session.tokens)
         self._ids: list[int] = []
         self._state: DraftState = "on"
+        self._reason = ""
         self._drafter_failed = False
         self._timed: set[str] = set()  # modes whose first round is over
         self._last = started
@@ -183,8 +184,10 @@ class Writing:
         if not self._drafts():
             by = "The drafting switch of this conversation is off."
             state = DraftingState("off", by)
-        elif self._drafter_failed and not self._request.drafting.copies:
-            state = DraftingState("off", "The drafter failed; the answer goes on without it.")
+        elif self._drafter_failed:
+            copies = self._request.drafting.copies
+            failed = "The drafter's numbers were broken, so this answer goes on without it."
+            state = DraftingState("on" if copies else "off", failed)
         elif guard.paused(source):
             plain = guard.times.plain
             state = DraftingState(
@@ -196,8 +199,8 @@ class Writing:
             )
         else:
             state = DraftingState("on", "")
-        if state.state != self._state:
-            self._state = state.state
+        if (state.state, state.reason) != (self._state, self._reason):
+            self._state, self._reason = state.state, state.reason
             yield state
 
     def _drafts(self) -> bool:

@@ -98,3 +98,5 @@ def test_that_times_between_known_depths_are_interpolated():
     assert times.at("drafter", 4) == 2.0
     assert times.at("drafter", 8) == 3.0
     assert times.at("copy", 4) is None
+    times.saw("copy", 4, 0.5)
+    assert times.at("copy", 4) == 1.0  # more rows are never faster than one

@@ -57,9 +57,13 @@ class ChainTarget:
 
 
 class ChainDrafter:
-    """Proposes what `table` says, plus `shift`; each proposal takes `ms` and is counted."""
+    """Proposes what `table` says, plus `shift`; each proposal takes `ms` and is counted.
 
-    def __init__(self, table=None, vocab=64, shift=0, ms=0.0):
+    Its numbers are broken in the call `breaks_at`.
+    """
+
+    def __init__(self, table=None, vocab=64, shift=0, ms=0.0, breaks_at=None):
+        self.breaks_at = breaks_at
         self.table, self.vocab, self.shift, self.ms = table or {}, vocab, shift, ms
         self.calls, self.rows = 0, 0
 
@@ -70,7 +74,8 @@ class ChainDrafter:
         for _ in range(k):
             token = self.table.get(token, (token + 1) % self.vocab)
             ids.append((token + self.shift) % self.vocab)
-        return Proposal("drafter", mx.array(ids, dtype=mx.uint32))
+        sound = mx.array(0.0 if self.calls == self.breaks_at else 1.0)
+        return Proposal("drafter", mx.array(ids, dtype=mx.uint32), sound)
 
     def observe(self, tokens, taps):
         assert len(tokens) == taps.shape[0]

@@ -1,0 +1,28 @@
+"""What a reply says about its drafting."""
+
+from engine.events import DraftingState, Round
+from support.chain import ChainDrafter, ChainTarget, write
+
+
+def test_that_a_drafter_with_broken_numbers_is_left_and_said_to_be():
+    plain, _ = write(ChainTarget(), [8, 9], max_tokens=30)
+    drafter = ChainDrafter(breaks_at=3)
+    events, _ = write(ChainTarget(), [8, 9], drafter=drafter, max_tokens=30)
+    assert events[-1].token_ids == plain[-1].token_ids
+    assert drafter.calls == 3
+    [state] = [e for e in events if isinstance(e, DraftingState)]
+    assert (state.state, events[-1].drafting) == ("off", "off")
+    assert "drafter" in state.reason
+    after = events[events.index(state) :]
+    assert {e.mode for e in after if isinstance(e, Round)} == {"plain"}
+
+
+def test_that_the_counts_are_those_of_the_rounds():
+    events, _ = write(ChainTarget(), [8, 9], drafter=ChainDrafter(), drafts=1, max_tokens=21)
+    done, rounds = events[-1], [e for e in events if isinstance(e, Round)]
+    # The first token comes alone, then ten rounds of one accepted draft and one token.
+    assert [len(r.committed_ids) for r in rounds] == [1] + [2] * 10
+    assert (done.proposed, done.accepted) == (10, 10)
+    assert done.acceptance_length == 2.0
+    assert done.proposed_at == done.accepted_at == (10,)
+    assert done.speedup is None  # fewer than eight plain steps were timed
