@@ -11,8 +11,8 @@ from app.problem import ProblemError
 from app.settings import AppSettings
 from engine.events import Failed, Loaded, LoadProgress, Round
 from engine.request import Drafting, ModelChoice, Sampling, Turn
-from tests.support.replies import answer, sent, start, talk
-from tests.support.scripted import SlowEngine
+from support.replies import answer, sent, start, talk
+from support.scripted import SlowEngine
 
 
 def test_that_each_question_is_asked_with_what_was_said_before(play):

@@ -3,8 +3,8 @@ import asyncio
 from app.conversation import Settings
 from engine.events import DraftingState, Round
 from engine.request import Drafting, Turn
-from tests.support.replies import answer, talk
-from tests.support.scripted import SlowEngine
+from support.replies import answer, talk
+from support.scripted import SlowEngine
 
 
 def test_that_answering_again_edits_and_choices_make_and_show_branches(play):

@@ -3,8 +3,8 @@ import asyncio
 import pytest
 
 from engine.events import Failed, LoadProgress, TextDelta
-from tests.support.replies import sent, start, stored, text_of
-from tests.support.scripted import SlowEngine
+from support.replies import sent, start, stored, text_of
+from support.scripted import SlowEngine
 
 
 def test_that_a_failure_of_the_world_is_shown_and_kept_with_the_text(play):

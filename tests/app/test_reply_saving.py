@@ -5,8 +5,8 @@ import pytest
 
 from app.problem import ProblemError
 from engine.events import Finished, LoadProgress, Round, TextDelta
-from tests.support.replies import sent, start, stored, text_of
-from tests.support.scripted import SlowEngine, words
+from support.replies import sent, start, stored, text_of
+from support.scripted import SlowEngine, words
 
 
 def test_that_the_events_are_shown_in_order_and_the_message_is_on_disk_as_it_ended(play):

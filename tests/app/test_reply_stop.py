@@ -4,8 +4,8 @@ import threading
 import pytest
 
 from engine.events import LoadProgress, PromptProgress, TextDelta
-from tests.support.replies import sent, start, stored, text_of
-from tests.support.scripted import SlowEngine, words
+from support.replies import sent, start, stored, text_of
+from support.scripted import SlowEngine, words
 
 
 def test_that_stop_in_the_middle_keeps_the_text_and_the_summary(play):

@@ -1,3 +1,3 @@
-from tests.support.window import answered, in_window
+from support.window import answered, in_window
 
 __all__ = ["answered", "in_window"]

@@ -8,7 +8,7 @@ import pytest
 
 from engine.errors import ModelRefused
 from engine.loading import load_target
-from tests.support.model_folders import linked, resident, write_small
+from support.model_folders import linked, resident, write_small
 
 POINTER = (
     b"version https://git-lfs.github.com/spec/v1\n"

@@ -6,8 +6,8 @@ import pytest
 from engine.checkpoint import INDEX, survey
 from engine.errors import ModelRefused
 from engine.loading import load_target
-from tests.support.model_folders import edit_json, linked, write_shards
-from tests.support.tiny import uncached
+from support.model_folders import edit_json, linked, write_shards
+from support.tiny import uncached
 
 FIRST, SECOND = "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"
 PROMPT = [504, 3575, 282, 4649, 314]  # The capital of France is

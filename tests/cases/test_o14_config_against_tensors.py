@@ -7,8 +7,8 @@ import pytest
 
 from engine.errors import ModelRefused
 from engine.loading import load_target
-from tests.support.model_folders import edit_json, linked, resident
-from tests.support.tiny import uncached
+from support.model_folders import edit_json, linked, resident
+from support.tiny import uncached
 
 PROMPT = [504, 3575, 282, 4649, 314]  # The capital of France is
 NEAR = 20e6

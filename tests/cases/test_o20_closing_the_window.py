@@ -5,8 +5,8 @@ borgbase/vorta #684, JeanExtreme002/PyMemoryEditor #45, jfisteus/eyegrade #167, 
 
 import pytest
 
-from tests.support.scripted import words
-from tests.support.window_process import SECONDS_TO_END, driven, end_of, started_again
+from support.scripted import words
+from support.window_process import SECONDS_TO_END, driven, end_of, started_again
 
 
 @pytest.mark.parametrize(

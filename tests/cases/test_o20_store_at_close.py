@@ -10,7 +10,7 @@ import pytest
 from app.folders import Folders
 from app.program import running
 from engine.events import LoadProgress, PromptProgress, TextDelta
-from tests.support.scripted import SlowEngine, words
+from support.scripted import SlowEngine, words
 
 
 @pytest.mark.parametrize(

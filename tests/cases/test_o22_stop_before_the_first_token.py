@@ -6,7 +6,7 @@ lmstudio-ai/mlx-engine #199, lmstudio-bug-tracker #573, janhq/jan #1366.
 import pytest
 
 from engine.events import LoadProgress, PromptProgress
-from tests.support.scripted import SlowEngine, words
+from support.scripted import SlowEngine, words
 
 
 @pytest.mark.parametrize(

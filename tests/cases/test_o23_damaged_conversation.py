@@ -13,7 +13,7 @@ import pytest
 from app.folders import Folders
 from app.opening import NAME
 from app.program import running
-from tests.support.scripted import SlowEngine
+from support.scripted import SlowEngine
 
 ANSWER = "".join(f"word{n} " for n in range(20))
 

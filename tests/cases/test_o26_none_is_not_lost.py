@@ -10,14 +10,14 @@ import sys
 
 import pytest
 
-from tests.support.scripted import SlowEngine, words
+from support.scripted import SlowEngine, words
 
 CHILD = """
 import sys
 
 import pytest
 
-from tests.support.scripted import SlowEngine, words
+from support.scripted import SlowEngine, words
 from PySide6.QtWidgets import QApplication, QPlainTextEdit
 app = QApplication([])
 view = QPlainTextEdit()

@@ -4,7 +4,7 @@ import pytest
 
 from engine.checkpoint import INDEX, survey
 from engine.errors import ModelRefused
-from tests.support.model_folders import edit_json, write_json, write_shards, write_small
+from support.model_folders import edit_json, write_json, write_shards, write_small
 
 FIRST, SECOND = "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"
 

@@ -9,7 +9,7 @@ import pytest
 from engine import config
 from engine.errors import ModelRefused
 from engine.families import FAMILIES, RULES
-from tests.support.model_folders import CONFIGS, config_of, write_json
+from support.model_folders import CONFIGS, config_of, write_json
 
 
 def refusal_of(settings):

@@ -11,7 +11,7 @@ from mlx.utils import tree_flatten
 from engine.errors import ModelRefused
 from engine.families import FAMILIES
 from engine.loading import build, check, load, load_target
-from tests.support.model_folders import (
+from support.model_folders import (
     config_of,
     edit_json,
     resident,

@@ -9,7 +9,7 @@ import pytest
 
 from engine.errors import ModelRefused
 from engine.loading import load_target
-from tests.support.model_folders import (
+from support.model_folders import (
     CONFIGS,
     config_of,
     safetensors_bytes,

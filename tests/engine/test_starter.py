@@ -13,7 +13,7 @@ import pytest
 from engine import starter as converter
 from engine.errors import ModelRefused
 from engine.loading import load_target
-from tests.support.tiny import uncached
+from support.tiny import uncached
 
 ROOT = Path(__file__).parents[2]
 # Ids of texts, from the public bug reports O-06 to O-08 (`<|im_start|>` is 1, `<|im_end|>` is 2).

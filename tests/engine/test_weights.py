@@ -8,7 +8,7 @@ import pytest
 
 from engine import weights
 from engine.errors import ModelRefused
-from tests.support.model_folders import safetensors_bytes
+from support.model_folders import safetensors_bytes
 
 WHOLE = {
     "a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},

@@ -14,7 +14,7 @@ import pytest
 
 from app.folders import Folders
 from app.opening import NAME, open_store
-from tests.support.scripted import words
+from support.scripted import words
 
 MS = 5
 LOST_SECONDS = 1.0

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from tests.support.scripted import words
-from tests.support.window_process import SECONDS_TO_END, driven, end_of, started_again
+from support.scripted import words
+from support.window_process import SECONDS_TO_END, driven, end_of, started_again
 from ui import wording
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from tests.support.scripted import words
+from support.scripted import words
 
 
 def text_of(first, last):

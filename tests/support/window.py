@@ -4,7 +4,7 @@ import pytest
 
 from app.folders import Folders
 from app.program import running
-from tests.support.scripted import words
+from support.scripted import words
 from ui.main_window import MainWindow
 from ui.tasks import Tasks
 from ui.theme import Themes

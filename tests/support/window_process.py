@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from app.folders import Folders
 from app.program import running
-from tests.support.scripted import SlowEngine
+from support.scripted import SlowEngine
 
 SECONDS_TO_END = 3.0
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.problem import Problem
 from app.settings import WindowState
-from tests.support.scripted import SlowEngine, words
+from support.scripted import SlowEngine, words
 from ui import placement, wording
 from ui.main_window import command_of
 

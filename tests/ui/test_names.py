@@ -2,7 +2,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QLineEdit, QWidget
 
-from tests.support.scripted import SlowEngine
+from support.scripted import SlowEngine
 from ui.chat.settings_sheet import ChatSettingsSheet
 from ui.settings_sheet import SettingsSheet
 

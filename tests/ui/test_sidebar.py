@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit
 
 from app.conversation import Conversation
-from tests.support.scripted import SlowEngine
+from support.scripted import SlowEngine
 from ui import wording
 from ui.sidebar import Sidebar
 from ui.sidebar_model import CONVERSATION, Heading, rows

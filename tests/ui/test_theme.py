@@ -2,7 +2,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication
 
-from tests.support.scripted import SlowEngine
+from support.scripted import SlowEngine
 from ui.theme import TEXT_SIZES, Theme, Themes
 
 

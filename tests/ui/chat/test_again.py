@@ -4,8 +4,8 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.problem import ProblemError
-from tests.support.scripted import SlowEngine
-from tests.support.window import stored, text_of, write_and_send
+from support.scripted import SlowEngine
+from support.window import stored, text_of, write_and_send
 from ui import wording
 
 

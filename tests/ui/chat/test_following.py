@@ -1,7 +1,7 @@
 import threading
 
-from tests.support.scripted import SlowEngine
-from tests.support.window import running_text, stored, text_of, write_and_send
+from support.scripted import SlowEngine
+from support.window import running_text, stored, text_of, write_and_send
 from ui import wording
 from ui.sidebar_model import CONVERSATION, MARK
 

@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QWidget
 
 from app.conversation import Settings
 from engine.request import Drafting, Sampling
-from tests.support.scripted import SlowEngine
-from tests.support.window import running_text
+from support.scripted import SlowEngine
+from support.window import running_text
 from ui.chat.settings_sheet import ChatSettingsSheet
 from ui.theme import Themes
 

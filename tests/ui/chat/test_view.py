@@ -2,8 +2,8 @@ import threading
 
 from PySide6.QtCore import Qt
 
-from tests.support.scripted import SlowEngine
-from tests.support.window import running_text, stored, text_of, write_and_send
+from support.scripted import SlowEngine
+from support.window import running_text, stored, text_of, write_and_send
 from ui import wording
 
 
