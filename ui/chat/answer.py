@@ -1,6 +1,8 @@
 """An answer: thinking, text, how it ended, the strip, and what can be done with it."""
 
-from PySide6.QtCore import Qt
+import time
+
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QLabel
 
 from app.conversation import DraftMark, Message
@@ -19,6 +21,10 @@ from ui.chat.thinking import Thinking
 from ui.theme import Themes
 from ui.wording import tr
 
+HEAVY = 0.012  # seconds of work that one batch of text may take
+REST = 6  # times as long is waited after a heavier one
+LONGEST_REST = 400  # ms
+
 
 class AnswerView(MessageView):
     """One answer, stored or being written."""
@@ -36,6 +42,10 @@ class AnswerView(MessageView):
         self.row = self._part(AnswerRow(themes))
         self._live: LiveText | None = None
         self._text: list[str] = []
+        self._held: list[str] = []  # not shown yet
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.timeout.connect(self._rested)
         self._length = 0
         self._map = RoundMap()
         self._rounds = 0
@@ -88,6 +98,8 @@ class AnswerView(MessageView):
     def settle(self, message: Message) -> None:
         """Show the message as it is stored; text that was written here stays as it is."""
         self.message = message
+        self._rest.stop()
+        self._show_held()
         self.thinking.show_text(message.thinking, message.thinking_s, is_over=True)
         if self._live and self.text == message.text and not self._live.needs_all:
             self.body.change(self._live.finish())
@@ -155,6 +167,7 @@ class AnswerView(MessageView):
     def _show(self, message: Message) -> None:
         self.message = message
         self._text, self._length = [message.text], len(message.text)
+        self._held.clear()
         self.thinking.show_text(message.thinking, message.thinking_s, is_over=bool(message.text))
         if self._is_streaming:
             self._live = LiveText()
@@ -193,12 +206,30 @@ class AnswerView(MessageView):
             part.setVisible(is_shown)
 
     def _write(self, text: str) -> None:
-        if self._live is None:
+        if self._live is None:  # an answer that had ended goes on
             self._live = LiveText()
-            text = self.text + text
+            self._held = [self.text]
         self._text.append(text)
-        self.body.change(self._live.append(text))
+        self._held.append(text)
+        if not self._rest.isActive():
+            self._show_held()
+
+    def _show_held(self) -> None:
+        """Read and show what came; what takes long is done less often."""
+        if self._live is None or not self._held:
+            return
+        began = time.thread_time()
+        self.body.change(self._live.append("".join(self._held)))
         self.body.setVisible(True)
+        self._held.clear()
+        seconds = time.thread_time() - began
+        if seconds > HEAVY:
+            self._rest.start(min(LONGEST_REST, int(seconds * REST * 1000)))
+
+    def _rested(self) -> None:
+        if self._held:
+            self._show_held()
+            self.grown.emit()
 
     def _add_span(self, text: str, last_token: int) -> None:
         start, self._length = self._length, self._length + len(text)

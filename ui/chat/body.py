@@ -149,11 +149,12 @@ class Body(QWidget):
             if first >= len(self.blocks) or not self._stays(self.blocks[first], leaf):
                 break
             first += 1
-        for block in self.blocks[first:]:
+        gone = self.blocks[first:]
+        for block in gone:
             block.close()
         del self.blocks[first:]
-        for leaf in leaves[first - keep :]:
-            block = self._build(leaf)
+        for number, leaf in enumerate(leaves[first - keep :]):
+            block = self._build(leaf, gone[number] if number < len(gone) else None)
             self.blocks.append(block)
             if self._width:
                 self._lay_out(block)
@@ -177,12 +178,14 @@ class Body(QWidget):
             return block.become(leaf)
         return block.leaf == leaf
 
-    def _build(self, leaf: Leaf) -> Block:
+    def _build(self, leaf: Leaf, before: Block | None) -> Block:
         match leaf.kind:
             case "code":
                 return CodeBlock(leaf, self._look, self, self._themes, self._code_changed)
             case "table":
-                return TableBlock(leaf, self._look)
+                return TableBlock(
+                    leaf, self._look, before if isinstance(before, TableBlock) else None
+                )
             case "math":
                 return MathBlock(leaf, self._look)
             case "rule":

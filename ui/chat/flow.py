@@ -65,7 +65,7 @@ class Flow:
         self._layout.setTextOption(option)
         self._layout.setCacheEnabled(True)
         self._layout.setFormats([self._format(piece) for piece in self.pieces])
-        self._width = -1.0
+        self._width = self._narrowest = -1.0
         self.height = 0.0
 
     @property
@@ -80,9 +80,12 @@ class Flow:
     @property
     def narrowest(self) -> float:
         """The width below which words are broken."""
-        widths = QFontMetricsF(self._font)
-        longest = max(map(widths.horizontalAdvance, self.text.split()), default=0.0)
-        return max([longest, *(p.drawing.width for p in self._drawn if p.drawing)])
+        if self._narrowest < 0:
+            widths = QFontMetricsF(self._font)
+            words = map(widths.horizontalAdvance, self.text.split())
+            drawings = (piece.drawing.width for piece in self._drawn if piece.drawing)
+            self._narrowest = max([0.0, *words, *drawings])
+        return self._narrowest
 
     def lay_out(self, width: float) -> float:
         """Break the lines to `width`; return the height."""

@@ -20,6 +20,7 @@ class MessageView(QWidget):
 
     Signals:
         relaid: its height changed by itself.
+        grown: more of its text is shown than when it was last told something.
         near: carries a height (px) in it that should be seen.
         link_asked: carries an address and where on the screen it was clicked.
         regenerate_asked, continue_asked: a person wants it.
@@ -29,6 +30,7 @@ class MessageView(QWidget):
     """
 
     relaid = Signal()
+    grown = Signal()
     near = Signal(int)
     link_asked = Signal(str, QPoint)
     regenerate_asked = Signal()
@@ -41,6 +43,11 @@ class MessageView(QWidget):
         super().__init__()
         self._themes, self.message = themes, message
         self.body: TextView
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether a person is changing its text."""
+        return False
 
     def lay_out(self, width: int) -> int:
         """Take `width` px; return the height."""

@@ -20,6 +20,14 @@ class Place:
     view: MessageView | None = None
     width: int = 0
 
+    @property
+    def may_go(self) -> bool:
+        """Whether its view, when out of sight, holds nothing that only it knows."""
+        view = self.view
+        if view is None or self.message.state == "streaming":
+            return False
+        return view.body.selection.is_empty and not view.is_edited and not view.hasFocus()
+
 
 class Places:
     """Places in a row. `tops` hold after `stack`."""

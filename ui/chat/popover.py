@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QPoint, Qt, QUrl
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from ui.buttons import Button
@@ -87,6 +87,11 @@ class LinkPopover(Popover):
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.address)
         self.close()
+
+
+def open_in_browser(address: str) -> None:
+    """Hand a web or mail address to the system."""
+    QDesktopServices.openUrl(QUrl.fromEncoded(address.encode()))
 
 
 class NumbersPopover(Popover):

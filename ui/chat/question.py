@@ -48,6 +48,11 @@ class QuestionView(MessageView):
         self.settle(message)
         self.restyle()
 
+    @property
+    def is_edited(self) -> bool:
+        """Whether a person is changing its text."""
+        return self.editor is not None
+
     def settle(self, message: Message) -> None:
         """Show the message as it is stored."""
         self.message = message

@@ -15,7 +15,8 @@ PAD_X, PAD_Y = 12, 7  # px around the text of a cell
 class TableBlock(Block):
     """Offsets run through the cells, row by row; between two cells counts one character."""
 
-    def __init__(self, leaf: Leaf, look: Look) -> None:
+    def __init__(self, leaf: Leaf, look: Look, before: "TableBlock | None" = None) -> None:
+        """Lay `leaf` out; rows that `before` shows already are taken from it."""
         super().__init__(leaf, look)
         self._columns = max((len(row) for row in leaf.rows), default=1)
         self._rows: list[list[Flow]] = []
@@ -23,10 +24,8 @@ class TableBlock(Block):
         self._sideways = Sideways(look)
         at = 0
         for number, row in enumerate(leaf.rows):
-            font = look.font
-            if number == 0:
-                font.setWeight(QFont.Weight.DemiBold)
-            flows = [Flow(cell.runs, look.theme, font, look.colour, cell.side) for cell in row]
+            known = before is not None and before.leaf.rows[number : number + 1] == (row,)
+            flows = before.row(number) if before and known else self._flows(number)
             starts: list[int] = []
             for flow in flows:
                 starts.append(at)
@@ -37,6 +36,10 @@ class TableBlock(Block):
         self._lefts: list[float] = []
         self._widths: list[float] = []
         self._tops: list[float] = []
+
+    def row(self, number: int) -> list[Flow]:
+        """The cells of a row."""
+        return self._rows[number]
 
     def copied(self, start: int, end: int) -> str:
         """As it is put on the clipboard."""
@@ -101,6 +104,13 @@ class TableBlock(Block):
     def scroll_sideways(self, by: float) -> bool:
         """Move what is wider than its place."""
         return self._sideways.move(by)
+
+    def _flows(self, number: int) -> list[Flow]:
+        look, font = self.look, self.look.font
+        if number == 0:
+            font.setWeight(QFont.Weight.DemiBold)
+        cells = self.leaf.rows[number]
+        return [Flow(cell.runs, look.theme, font, look.colour, cell.side) for cell in cells]
 
     def _cells(self) -> list[tuple[Flow, int]]:
         return [

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import cast
 
-from PySide6.QtCore import QEvent, QPoint, QRect, Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QEvent, QPoint, QRect, Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QWidget
 
 from app.conversation import Message
@@ -15,7 +15,7 @@ from ui.chat.answer import AnswerView
 from ui.chat.bars import style_of
 from ui.chat.message import MessageView
 from ui.chat.places import Place, Places
-from ui.chat.popover import LinkPopover
+from ui.chat.popover import LinkPopover, open_in_browser
 from ui.chat.question import QuestionView
 from ui.chat.selection import Selection
 from ui.theme import COLUMN, Themes
@@ -25,11 +25,6 @@ MARGIN = 24  # px beside the column
 AHEAD = 0.6  # of the visible height is built above and below it
 KEPT = 24  # views that stay built when they are out of sight
 NEAR_END = 8  # px from the end that count as being there
-
-
-def open_in_browser(address: str) -> None:
-    """Hand a web or mail address to the system."""
-    QDesktopServices.openUrl(QUrl.fromEncoded(address.encode()))
 
 
 class Transcript(QAbstractScrollArea):
@@ -112,14 +107,6 @@ class Transcript(QAbstractScrollArea):
         """Show nothing."""
         self.show_messages([])
 
-    def scroll_to_message(self, message_id: int) -> None:
-        """Bring the beginning of a message to the top."""
-        number = self._places.of(message_id)
-        if number is not None:
-            self._follows = False
-            self.verticalScrollBar().setValue(self._places.top(number) - MARGIN)
-            self._place(number)
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Qt's hook: another width breaks the lines elsewhere."""
         super().resizeEvent(event)
@@ -156,7 +143,7 @@ class Transcript(QAbstractScrollArea):
         place.width = 0
         self._place()
 
-    def _place(self, anchor: int | None = None) -> None:
+    def _place(self) -> None:
         """Build and lay out what is near the visible part, and put everything in its place.
 
         What is seen stays where it is when heights above it turn out otherwise; the end is
@@ -167,7 +154,7 @@ class Transcript(QAbstractScrollArea):
         self._is_placing = True
         bar, places = self.verticalScrollBar(), self._places
         if places.all:
-            anchor = places.at(bar.value()) if anchor is None else anchor
+            anchor = places.at(bar.value())
             offset = bar.value() - places.top(anchor)
             for _ in range(4):  # each time lets what came into sight be measured
                 self._set_range()
@@ -225,7 +212,7 @@ class Transcript(QAbstractScrollArea):
             place.view.setGeometry(QRect(left, top, column, place.height))
             place.view.show()
         for place in spare[: max(0, len(spare) - KEPT)]:
-            if _may_go(place):
+            if place.may_go:
                 self._drop(place)
 
     def _built(self, place: Place) -> MessageView:
@@ -242,10 +229,15 @@ class Transcript(QAbstractScrollArea):
         view.action_asked.connect(self.problem_action_asked)
         view.link_asked.connect(self._show_link)
         view.relaid.connect(partial(self._relaid, place))
+        view.grown.connect(partial(self._grown, place))
         view.near.connect(partial(self._reveal, view))
         view.body.selected.connect(partial(self._selected_in, view))
         place.view, place.width = view, 0
         return view
+
+    def _grown(self, place: Place) -> None:
+        place.width = 0
+        self._place()
 
     def _relaid(self, place: Place) -> None:
         place.width = 0
@@ -268,15 +260,15 @@ class Transcript(QAbstractScrollArea):
         elif at > height - MARGIN:
             bar.setValue(bar.value() + at - height + MARGIN)
 
-    def _focus_moved(self, _old: QWidget | None, new: QWidget | None) -> None:
+    def _focus_moved(self, old: QWidget | None, new: QWidget | None) -> None:
         viewport = self.viewport()
-        if new is None or not viewport.isAncestorOf(new) or new.height() > viewport.height():
-            return
-        top = new.mapTo(viewport, QPoint(0, 0)).y()
+        if old is None or new is None or not viewport.isAncestorOf(new):
+            return  # a window that becomes active moves nothing
         for view in self.views:
-            if view.isAncestorOf(new):
-                self._reveal(view, top - view.y())
-                self._reveal(view, top - view.y() + new.height())
+            if view.isAncestorOf(new) and new.height() < viewport.height():
+                top = new.mapTo(view, QPoint(0, 0)).y()
+                self._reveal(view, top)
+                self._reveal(view, top + new.height())
 
     def _show_link(self, address: str, place: QPoint) -> None:
         LinkPopover(self._themes, address, self._open_link, self).show_near(place)
@@ -300,12 +292,3 @@ class Transcript(QAbstractScrollArea):
             place.view.hide()
             place.view.deleteLater()
             place.view = None
-
-
-def _may_go(place: Place) -> bool:
-    """Whether a view out of sight holds nothing that only it knows."""
-    view = place.view
-    if view is None or place.message.state == "streaming":
-        return False
-    is_edited = isinstance(view, QuestionView) and view.editor is not None
-    return not is_edited and view.body.selection.is_empty and not view.hasFocus()

@@ -46,13 +46,13 @@ def test_that_a_long_conversation_builds_only_what_is_near(transcript, talk):
 
 
 def test_that_scrolling_builds_what_comes_and_lets_go_of_the_rest(transcript, talk):
-    transcript.show_messages(talk(250))
+    transcript.show_messages(talk(60))
     bar = transcript.verticalScrollBar()
-    for value in range(bar.maximum(), 0, -400):
+    for value in range(bar.maximum(), 0, -600):
         bar.setValue(value)
     bar.setValue(0)
     assert transcript.views[0].message.id == 1
-    assert len(transcript.views) <= 60
+    assert len(transcript.views) <= 50
 
 
 def test_that_the_end_is_followed_by_those_who_are_there(transcript, talk, message):
@@ -284,3 +284,39 @@ def test_that_every_button_has_a_name(transcript, message, round_):
     for button in filter(QAbstractButton.isVisible, transcript.findChildren(QAbstractButton)):
         assert button.accessibleName() or button.text()
     assert transcript.view_of(2).strip.grid.accessibleName().startswith("Drafting, 1 rounds")
+
+
+def test_that_a_window_that_becomes_active_does_not_scroll(transcript, talk, qtbot):
+    transcript.show_messages(talk(9))
+    bar = transcript.verticalScrollBar()
+    transcript._focus_moved(None, transcript.views[0].body)
+    assert bar.value() == bar.maximum()
+    transcript._focus_moved(transcript.views[-1].body, transcript.views[0].row)
+    assert bar.value() < bar.maximum()
+
+
+def test_that_a_growing_table_builds_only_its_new_rows(transcript, message):
+    transcript.show_messages([message(2, "assistant", "", state="streaming")])
+    transcript.apply(2, deltas("| a | b |\n|---|---|\n| 1 | 2 |\n"))
+    view = transcript.view_of(2)
+    before = view.body.blocks[0].row(1)
+    transcript.apply(2, [TextDelta("answer", "| 3 | 4 |\n", 40, 40)])
+    transcript.settle(replace(view.message, text=view.text, state="stop"))
+    table = view.body.blocks[0]
+    assert table.row(1) is before
+    assert table.copied(0, table.length) == "a\tb\n1\t2\n3\t4"
+
+
+def test_that_text_that_is_heavy_to_read_is_read_less_often_and_never_lost(
+    transcript, message, monkeypatch, qtbot
+):
+    monkeypatch.setattr("ui.chat.answer.HEAVY", 0.0)
+    transcript.show_messages([message(2, "assistant", "", state="streaming")])
+    transcript.apply(2, [TextDelta("answer", "One ", 0, 0)])
+    transcript.apply(2, [TextDelta("answer", "two.", 1, 1)])
+    view = transcript.view_of(2)
+    assert (view.body.plain_text, view.text) == ("One", "One two.")
+    qtbot.waitUntil(lambda: view.body.plain_text == "One two.")
+    transcript.apply(2, [TextDelta("answer", " End.", 2, 2)])
+    transcript.settle(replace(view.message, text="One two. End.", state="stop"))
+    assert view.body.plain_text == "One two. End."
