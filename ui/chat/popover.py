@@ -29,7 +29,8 @@ class Popover(QFrame):
 
     def show_near(self, place: QPoint) -> None:
         """Show it with its top right near `place`."""
-        self.adjustSize()
+        height = self.layout().totalHeightForWidth(self.width())
+        self.resize(self.width(), height if height > 0 else self.sizeHint().height())
         screen = QGuiApplication.screenAt(place) or QGuiApplication.primaryScreen()
         room = screen.availableGeometry()
         x = min(
@@ -108,6 +109,7 @@ class NumbersPopover(Popover):
             value = self._label(number.value)
             meaning = self._label(number.meaning, is_dim=True, is_small=True)
             name.setWordWrap(False)
+            meaning.setContentsMargins(0, 0, 0, 7)
             grid.addWidget(name, 2 * index, 0)
             grid.addWidget(value, 2 * index, 1)
             grid.addWidget(meaning, 2 * index + 1, 1)
