@@ -29,7 +29,8 @@ class Popover(QFrame):
 
     def show_near(self, place: QPoint) -> None:
         """Show it with its top right near `place`."""
-        height = self.layout().totalHeightForWidth(self.width())
+        layout = self.layout()
+        height = layout.totalHeightForWidth(self.width()) if layout else 0
         self.resize(self.width(), height if height > 0 else self.sizeHint().height())
         screen = QGuiApplication.screenAt(place) or QGuiApplication.primaryScreen()
         room = screen.availableGeometry()
