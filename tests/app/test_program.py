@@ -68,7 +68,7 @@ import asyncio, os, sys
 from pathlib import Path
 from app.folders import Folders
 from app.program import running
-from support.scripted import SlowEngine
+from tests.support.scripted import SlowEngine
 
 async def main():
     async with running(Folders.below(Path(sys.argv[1])), engine=lambda: SlowEngine(1, 10_000)) as program:

@@ -17,7 +17,7 @@ import sys
 
 import pytest
 
-from support.scripted import SlowEngine, words
+from tests.support.scripted import SlowEngine, words
 from PySide6.QtWidgets import QApplication, QPlainTextEdit
 app = QApplication([])
 view = QPlainTextEdit()
