@@ -14,37 +14,15 @@ from pathlib import Path
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 sys.path[:0] = [str(Path(__file__).parents[2])]
 
-from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.conversation import Message
 from engine.events import Round, TextDelta
+from tests.bench.delays import Delays, p99
 from ui.chat.transcript import Transcript
 from ui.theme import Themes
 
 CHUNKS, PART = 6000, 1000
-
-
-class Delays(QObject):
-    """How late a 10 ms timer fires."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.late: list[float] = []
-        self._clock = QElapsedTimer()
-        self._clock.start()
-        self._timer = QTimer(self)
-        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
-        self._timer.timeout.connect(self._fired)
-        self._timer.start(10)
-
-    def _fired(self) -> None:
-        self.late.append(max(0.0, self._clock.nsecsElapsed() / 1e6 - 10))
-        self._clock.restart()
-
-    def p99(self) -> float:
-        late = sorted(self.late)
-        return late[int(len(late) * 0.99)] if late else 0.0
 
 
 def prose(n: int) -> str:
@@ -85,7 +63,7 @@ def run(app: QApplication, chunk: "object", rounds: bool) -> dict[str, float | b
     transcript.close()
     return {
         "growth": round(costs[-1] / costs[0], 2),
-        "p99_ms": round(delays.p99(), 1),
+        "p99_ms": round(p99(delays.taken()), 1),
         "cpu_p99_ms": round(sorted(each)[int(len(each) * 0.99)] * 1000, 1),
         "seconds": round(sum(costs), 2),
         "text_is_whole": whole,
