@@ -19,7 +19,8 @@ _FIRST_PROBE, _LAST_PROBE = 8, 128  # plain rounds between two probes while plai
 _REFRESH = 64  # drafted rounds between two plain ones
 COPY_LIMIT = 31  # drafts of one copy
 _DRAFTER = -1  # among the lengths of matches, which are positive
-_RUN_PRIOR = ((16, 0.95), (8, 0.9), (5, 0.8), (4, 0.7), (0, 0.55))  # by length of the match
+# By length of the match.
+_RUN_PRIOR = ((16, 0.95), (8, 0.9), (5, 0.8), (4, 0.7), (3, 0.6), (0, 0.5))
 
 
 class Times:

@@ -21,7 +21,8 @@ from engine.session import Step
 from engine.sessions import Kept
 from engine.tally import Tally
 
-COPY_AT = 4  # matching tokens from which a copy wins a round
+COPY_AT = 4  # matching tokens from which a copy wins a round over the drafter
+COPY_AT_ALONE = 3  # and where there is no drafter to ask instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ class Writing:
             self._copies.follow(session.tokens)
             match = self._copies.match()
             self._match = match.length if match else 0
-            if match is not None and match.length >= COPY_AT:
+            if match is not None and match.length >= self._copy_at():
                 depth = self._guard.copy_depth(match.length, cap)
                 if depth:
                     ids = self._copies.continuation(match, depth)
@@ -156,7 +157,12 @@ class Writing:
             found = self._copies.match()
             match = found.length + 1 if found else 0
         drafter = self._drafter is not None and not self._drafter_failed
-        return self._guard.plain_ahead(drafter=drafter, match=match if match >= COPY_AT else 0)
+        match = match if match >= self._copy_at() else 0
+        return self._guard.plain_ahead(drafter=drafter, match=match)
+
+    def _copy_at(self) -> int:
+        """Tokens that must match before a copy is made."""
+        return COPY_AT_ALONE if self._drafter is None or self._drafter_failed else COPY_AT
 
     def _learn(self, round_: Round, step: Step) -> None:
         """Tell guard and tally what the round took and brought."""

@@ -7,9 +7,9 @@ and the number of drafts follows the length of the match.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-SHORTEST = 3  # tokens that must match
+SHORTEST = 2  # tokens that must match; one less than a copy needs tells when none can come next
 _LONGEST = 64  # tokens that are compared
-_PLACES = 12  # earlier places remembered for one n-gram
+_PLACES = 32  # earlier places remembered for one n-gram
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ def following(tokens):
 def brute(tokens):
     """The longest earlier occurrence of the newest tokens, most recent of equals, by trying all."""
     best = None
-    for at in range(len(tokens) - 1, 2, -1):
+    for at in range(len(tokens) - 1, 1, -1):
         length = 0
         while length < min(at, 64) and tokens[at - 1 - length] == tokens[-1 - length]:
             length += 1
-        if length >= 3 and (best is None or length > best.length):
+        if length >= 2 and (best is None or length > best.length):
             best = Match(length, at)
     return best
 
@@ -50,5 +50,5 @@ def test_that_following_in_pieces_and_forgetting_equal_starting_anew():
             copies.forget(length)
         tokens += [rng.randrange(3) for _ in range(rng.randrange(4))]
         copies.follow(tokens)
-        if len(tokens) < 12:  # places beyond the twelfth are dropped, and not found again
+        if len(tokens) < 32:  # places beyond the 32nd are dropped, and not found again
             assert copies.match() == following(tokens).match(), tokens

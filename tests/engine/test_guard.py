@@ -81,6 +81,10 @@ def test_that_copies_grow_with_their_match_and_stop_where_they_lose():
         guard.saw("copy", 7, 0, None, 4)
     assert guard.copy_depth(4, 31) == 0
     assert guard.paused("copy")
+    assert not guard.plain_ahead(drafter=False, match=4)  # a shorter one may come, not tried yet
+    for _ in range(30):
+        guard.saw("copy", 4, 0, None, 3)
+    assert guard.copy_depth(3, 31) == 0
     assert guard.plain_ahead(drafter=False, match=4)
     # Long matches were not tried: what short ones do says nothing about them.
     assert guard.copy_depth(32, 31) == 31

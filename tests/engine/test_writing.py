@@ -26,3 +26,23 @@ def test_that_the_counts_are_those_of_the_rounds():
     assert done.acceptance_length == 2.0
     assert done.proposed_at == done.accepted_at == (10,)
     assert done.speedup is None  # fewer than eight plain steps were timed
+
+
+def test_that_three_matching_tokens_are_copied_only_where_no_drafter_can_be_asked():
+    prompt = [10, 11, 12, 13, 14, 15, 16, 50, 9]  # the chain goes on with 10, 11, 12 …
+
+    def modes(**fields):
+        events, _ = write(ChainTarget(), prompt, copies=True, max_tokens=8, **fields)
+        assert events[-1].token_ids == (10, 11, 12, 13, 14, 15, 16, 17)
+        return [(e.mode, len(e.committed_ids)) for e in events if isinstance(e, Round)]
+
+    alone = modes()
+    assert alone[:3] == [("plain", 1)] * 3
+    assert alone[3] == ("copy", 5)  # 13 to 16, the wrong 50 and its correction
+    # The drafter brings 11 and 12, so three tokens match; it is asked again, and then five match.
+    assert modes(drafter=ChainDrafter(), drafts=1)[:4] == [
+        ("plain", 1),
+        ("drafter", 2),
+        ("drafter", 2),
+        ("copy", 3),
+    ]

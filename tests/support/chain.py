@@ -98,11 +98,12 @@ class Words:
         return f"{token:02d} ".encode()
 
 
-def write(target, prompt, *, drafter=None, drafts=5, ends=(), limit=8192, controls=None, **fields):
+def write(target, prompt, *, drafter=None, drafts=5, ends=(), limit=8192, controls=None,
+          copies=False, **fields):  # fmt: skip
     """All events of one reply, and the session it leaves."""
-    wish = "off" if drafter is None else fields.pop("wish", "on")
+    wish = fields.pop("wish", "on") if drafter is not None or copies else "off"
     request = Request(
-        ModelChoice(None), (), drafting=Drafting(wish, copies=False, max_drafts=drafts), **fields
+        ModelChoice(None), (), drafting=Drafting(wish, copies=copies, max_drafts=drafts), **fields
     )
     session = Session(target)
     kept = Kept(session, Guard(Times(), always=wish == "on"), drafter)
