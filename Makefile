@@ -31,6 +31,7 @@ checks:
 
 bench: setup
 	@$(bin)/slipstream bench --all
+	@$(bin)/python tests/bench/drafter.py
 
 bench-peers: setup
 	@$(bin)/python tests/bench/peers.py

@@ -309,3 +309,24 @@ def test_that_the_drafter_computes_in_the_targets_dtype(dtype, tmp_path):
     write(plain, 20, [0], GREEDY)
     assert len(steps) > 3
     assert kept.session.tokens == plain.session.tokens
+
+
+def test_that_a_draft_copies_no_context_rows(tmp_path):
+    config = LIQUID | {"head_dim": 64}
+    target = Target(tiny_lfm2(DENSE), dict(DENSE), (0, 2))
+    opened = open_drafter(write_drafter(tmp_path, config, random_weights(config)), target)
+    drafter, tokens = opened.start(), [i % 90 for i in range(8192)]
+    for at in range(0, 8192, 512):
+        drafter.observe(tokens[at : at + 512], mx.zeros((512, 128)))
+    rows = 2 * 64 * 8192 * 4  # bytes of one layer's keys: 2 heads of 64, float32
+    scores = 4 * 5 * 8192 * 4
+    for i in range(3):
+        asked = Context([*tokens, *range(i + 1)], 0, GREEDY)
+        if i:
+            drafter.observe([i - 1], mx.zeros((1, 128)))
+        mx.synchronize()
+        held = mx.get_active_memory()
+        mx.reset_peak_memory()
+        mx.eval(drafter.propose(asked, 5).ids)
+        if i:  # the first one grew the buffers
+            assert mx.get_peak_memory() - held < 3 * scores < rows // 2
