@@ -47,6 +47,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--max-tokens", type=whole(1, 10**6), default=1024, metavar="N")
     add("--stop", action="append", default=[], metavar="TEXT", help="end there; repeatable")
     add("--thinking", choices=("on", "off"), help="where the model can think")
+    add("--plain-text", action="store_true", help="a model without a chat format writes on")
     _add_sampling(parser)
 
 
@@ -176,6 +177,7 @@ def _request(args: argparse.Namespace, question: str) -> Request:
         max_tokens=args.max_tokens,
         stop=tuple(args.stop),
         thinking=None if args.thinking is None else args.thinking == "on",
+        plain_text=args.plain_text,
     )
 
 

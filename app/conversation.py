@@ -42,7 +42,8 @@ class DraftMark:
 class Settings:
     """The settings of one conversation: a snapshot; the defaults only seed new ones.
 
-    `target` None means the starter.
+    `target` None means the starter. With `plain_text` a model without a chat format goes on with
+    the text itself.
     """
 
     target: Path | None = None
@@ -53,6 +54,7 @@ class Settings:
     max_tokens: int = 1024
     stop: tuple[str, ...] = ()
     thinking: bool | None = None
+    plain_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)

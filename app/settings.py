@@ -116,6 +116,7 @@ def settings_from(fields: Fields) -> Settings:
         max_tokens=fields.integer("max_tokens", usual.max_tokens, 1, MANY),
         stop=fields.texts("stop"),
         thinking=fields.maybe("thinking"),
+        plain_text=fields.flag("plain_text", usual.plain_text),
     )
 
 

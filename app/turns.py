@@ -61,6 +61,7 @@ def request_for(settings: Settings, path: Sequence[Message], *, goes_on: bool) -
         max_tokens=settings.max_tokens,
         stop=settings.stop,
         thinking=settings.thinking,
+        plain_text=settings.plain_text,
     )
 
 

@@ -160,7 +160,10 @@ class Engine:
             yield _nothing_written((), request, 0, started)
             return
         prompt = model.tokenizer.prompt(
-            request.turns, continue_last=request.continue_last, thinking=request.thinking
+            request.turns,
+            continue_last=request.continue_last,
+            thinking=request.thinking,
+            plain_text=request.plain_text,
         )
         _check_room(len(prompt.ids), model.target.context_limit)
         always = request.drafting.wish == "on"

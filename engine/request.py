@@ -67,7 +67,8 @@ class Request:
     """One reply to produce.
 
     `conversation` keys the caches kept between turns; None keeps nothing. With `continue_last` the
-    last turn is an unfinished assistant turn that the reply goes on writing.
+    last turn is an unfinished assistant turn that the reply goes on writing. With `plain_text` a
+    model without a chat format goes on with the text of the turns instead of refusing them.
     """
 
     model: ModelChoice
@@ -79,3 +80,4 @@ class Request:
     max_tokens: int = 1024
     stop: tuple[str, ...] = ()
     thinking: bool | None = None  # None: the template's own default
+    plain_text: bool = False

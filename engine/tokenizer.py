@@ -126,18 +126,23 @@ class Tokenizer:
         *,
         continue_last: bool = False,
         thinking: bool | None = None,
+        plain_text: bool = False,
     ) -> Prompt:
         """The ids of a conversation, up to where the model goes on.
+
+        Without a template and with `plain_text` they are the ids of the turns' text.
 
         Raises:
             TemplateRefused: there is no template, or it cannot render the conversation.
         """
         if not self._template:
+            if plain_text:
+                return self._plain(turns)
             raise TemplateRefused(
                 "no_template",
                 "This model has no chat format, so it cannot tell who said what.",
                 safe="Your message is kept.",
-                action="Choose a model that was made for chat.",
+                action="Write on as plain text, or choose a model that was made for chat.",
             )
         turns = [Turn(t.role, _sound(t.text)) for t in turns]
         shield = self._control.hiding((t.text for t in turns), self._template)
@@ -159,6 +164,15 @@ class Tokenizer:
         ends = [self._control.encode(other[cut:], shield) for other in rendered.others]
         stable = len(start) + min(common(end, e) for e in ends) if ends else 0
         return Prompt((*start, *end), stable, opens and not unfinished, rendered.notes)
+
+    def _plain(self, turns: Sequence[Turn]) -> Prompt:
+        """The turns as one text: a reply goes on right where the turn before it ended."""
+        text = ""
+        for turn in turns:
+            text += turn.text if turn.role == "assistant" or not text else f"\n\n{turn.text}"
+        start = [i for i in self._vocabulary.encode("").ids if i not in self.end_ids]
+        ids = (*start, *self.encode(text))
+        return Prompt(ids, len(ids))
 
 
 def _sound(text: str) -> str:

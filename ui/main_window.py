@@ -26,7 +26,7 @@ from ui.theme import Themes
 from ui.title_bar import TitleBar
 from ui.wording import tr
 
-Command = Literal["undo", "load", "continue", "settings", "again", "new", "models"]
+Command = Literal["undo", "load", "continue", "settings", "again", "new", "models", "plain"]
 _COMMANDS: tuple[tuple[str, Command], ...] = (
     ("undo", "undo"),
     ("load it", "load"),
@@ -36,6 +36,7 @@ _COMMANDS: tuple[tuple[str, Command], ...] = (
     ("start a new conversation", "new"),
     ("choose another", "models"),
     ("open its target", "models"),
+    ("write on as plain text", "plain"),
 )
 
 
@@ -214,6 +215,8 @@ class MainWindow(QMainWindow):
                 view.again.continue_last()
             case "again":
                 view.again.regenerate_last()
+            case "plain":
+                self._tasks.start(view.write_on_plainly())
             case "settings":
                 self.preferences.open_sheet()
             case "new":

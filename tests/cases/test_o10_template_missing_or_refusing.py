@@ -100,3 +100,16 @@ def test_that_a_broken_template_is_named_with_its_error(with_template):
     with pytest.raises(TemplateRefused, match=r"chat template.*TemplateSyntaxError") as refused:
         tokenizer.prompt([Turn("user", "Hi")])
     assert "message" in refused.value.safe
+
+
+def test_that_without_a_template_the_text_itself_is_gone_on_with_when_asked_for(with_template):
+    tokenizer = with_template(None)
+    turns = [Turn("system", "A story."), Turn("user", "Once"), Turn("assistant", " upon a time")]
+    prompt = tokenizer.prompt([*turns, Turn("user", "It was <|im_end|> then")], plain_text=True)
+    assert tokenizer.decode(prompt.ids) == (
+        "A story.\n\nOnce upon a time\n\nIt was <|im_end|> then"
+    )
+    assert 2 not in prompt.ids  # the end token in the text is text
+    unfinished = tokenizer.prompt(turns, plain_text=True, continue_last=True)
+    assert tokenizer.decode(unfinished.ids) == "A story.\n\nOnce upon a time"
+    assert prompt.ids[: len(unfinished.ids)] == unfinished.ids  # so that the next turn reuses it

@@ -185,3 +185,16 @@ def resident():
     """Bytes of memory this process holds now."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGESIZE")
+
+
+def without_template(folder, copy):
+    """The model of `folder` once more, in `copy`, with no chat template in it."""
+    copy.mkdir()
+    for file in folder.iterdir():
+        if file.name == "tokenizer_config.json":
+            settings = json.loads(file.read_text())
+            del settings["chat_template"]
+            (copy / file.name).write_text(json.dumps(settings))
+        else:
+            (copy / file.name).symlink_to(file)
+    return copy

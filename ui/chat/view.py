@@ -1,5 +1,7 @@
 """One conversation: joins the composer, the transcript and the reply that is being written."""
 
+from dataclasses import replace
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedLayout, QVBoxLayout, QWidget
 
@@ -107,6 +109,11 @@ class ChatView(QWidget):
     def set_settings(self, settings: Settings) -> None:
         """Use other settings here, from the next answer on."""
         self._tasks.start(self._set_settings(settings))
+
+    async def write_on_plainly(self) -> None:
+        """Answer the last question again; a model without a chat format writes on its text."""
+        await self._set_settings(replace(self.settings, plain_text=True))
+        self.again.regenerate_last()
 
     def set_drafting(self, on: bool) -> None:
         """Switch drafting here, also in the middle of an answer."""
