@@ -8,13 +8,13 @@ from engine.controls import Controls
 from engine.drafters import open_drafter
 from engine.events import DraftingState, Finished, Round
 from engine.guard import Guard, Times
-from engine.proposers import Context, Proposal
+from engine.proposers import Context
 from engine.request import Sampling
-from engine.sampling import draw
 from engine.session import Session
 from engine.sessions import Kept
 from engine.target import Target
 from support.chain import write as reply
+from support.forced import Scheduled, uncached
 from support.tiny_dflash import DRAFTER, PAIRS, WIDE, random_weights, write_drafter
 from support.tiny_laguna import PROMPT, TARGET, tiny_laguna
 
@@ -27,35 +27,6 @@ def opened(name, folder):
     target = Target(tiny_laguna(config), dict(config), drafter["dflash_config"]["target_layer_ids"])
     write_drafter(folder, drafter, random_weights(drafter))
     return target, open_drafter(folder, target)
-
-
-def uncached(target, prompt, n, sampling=GREEDY):
-    """The oracle: the whole text fed anew for every token."""
-    tokens = list(prompt)
-    for i in range(n):
-        logits = target.model(mx.array([tokens]), cache=target.model.make_cache())[0, -1:]
-        ids, _ = draw(logits, i, sampling, tokens)
-        tokens.append(int(ids[0].item()))
-    return tokens
-
-
-class Scheduled:
-    """The real drafter's context under the truth as proposals, wrong from the scheduled one on."""
-
-    def __init__(self, drafter, truth, schedule):
-        self._drafter, self._truth, self._schedule, self._rounds = drafter, truth, schedule, 0
-
-    def __getattr__(self, name):
-        return getattr(self._drafter, name)
-
-    def propose(self, context, k):
-        k = self._drafter.propose(context, k).ids.shape[0]
-        right = self._schedule[self._rounds % len(self._schedule)]
-        self._rounds += 1
-        at = len(context.tokens)
-        truth = self._truth[at : at + k]
-        ids = [t if i < right else (t + 1) % 64 for i, t in enumerate(truth)]
-        return Proposal("drafter", mx.array(ids, dtype=mx.uint32))
 
 
 def kept_for(target, drafter):
@@ -96,7 +67,7 @@ def write(kept, n, widths, sampling=GREEDY):
 )
 def test_that_a_drafted_reply_is_the_uncached_reply(name, sampling, tmp_path):
     target, drafter = opened(name, tmp_path)
-    truth = uncached(target, PROMPT, 40, sampling)
+    truth = uncached(target.model, PROMPT, 40, sampling)
     for widths in ([15], [2], [0, 3]):
         kept = kept_for(target, drafter.start())
         read(kept, PROMPT, sampling, chunk=5)
@@ -108,7 +79,7 @@ def test_that_a_drafted_reply_is_the_uncached_reply(name, sampling, tmp_path):
 
 def test_that_every_accept_length_is_exact_over_many_windows(tmp_path):
     target, drafter = opened("pair", tmp_path)
-    truth = uncached(target, PROMPT, 60)
+    truth = uncached(target.model, PROMPT, 60)
     assert len(set(truth[12:])) > 8
     schedule = [0, 2, 1, 3, 0, 1, 2]
     kept = kept_for(target, Scheduled(drafter.start(), truth, schedule))
@@ -124,7 +95,7 @@ def test_that_noise_shared_with_the_target_is_accepted_always(tmp_path):
     # A drafter that scores as the target does must agree at any temperature.
     target, drafter = opened("pair", tmp_path)
     for sampling in SAMPLINGS[1:]:
-        truth = uncached(target, PROMPT, 24, sampling)
+        truth = uncached(target.model, PROMPT, 24, sampling)
         kept = kept_for(target, drafter.start())
         read(kept, PROMPT, sampling)
 
@@ -142,7 +113,7 @@ def test_that_noise_shared_with_the_target_is_accepted_always(tmp_path):
 
 def test_that_switching_mid_reply_changes_no_word(tmp_path):
     target, drafter = opened("pair", tmp_path)
-    truth = uncached(target, PROMPT, 60)
+    truth = uncached(target.model, PROMPT, 60)
     kept = kept_for(target, Scheduled(drafter.start(), truth, [3, 1, 0]))
     read(kept, PROMPT)
     for until, widths in ((15, [3]), (30, [0]), (45, [2]), (60, [0, 0, 3])):
@@ -153,7 +124,7 @@ def test_that_switching_mid_reply_changes_no_word(tmp_path):
 @pytest.mark.parametrize("cut", [0, 1, 2, 3])
 def test_that_a_turn_after_a_stop_inside_a_block_is_exact(cut, tmp_path):
     target, drafter = opened("pair", tmp_path)
-    truth = uncached(target, PROMPT, 40)
+    truth = uncached(target.model, PROMPT, 40)
     kept = kept_for(target, Scheduled(drafter.start(), truth, [3]))
     read(kept, PROMPT)
     steps = write(kept, 24, [3])
@@ -173,7 +144,7 @@ def test_that_a_turn_after_a_stop_inside_a_block_is_exact(cut, tmp_path):
         kept.drafter.propose(asked, 3).ids.tolist() == fresh.drafter.propose(asked, 3).ids.tolist()
     )
     write(kept, 20, [3])
-    assert kept.session.tokens == uncached(target, second, 20)
+    assert kept.session.tokens == uncached(target.model, second, 20)
 
 
 def answers(target, drafter, **fields):
@@ -184,7 +155,7 @@ def answers(target, drafter, **fields):
 @pytest.mark.parametrize("at", range(8))
 def test_that_an_end_token_ends_the_reply_wherever_it_lies_in_a_block(at, tmp_path):
     target, drafter = opened("pair", tmp_path)
-    truth = uncached(target, PROMPT, 30)
+    truth = uncached(target.model, PROMPT, 30)
     end = truth[12 + at]
     first = truth.index(end, 12) - 12
     events, session = answers(
@@ -198,7 +169,7 @@ def test_that_an_end_token_ends_the_reply_wherever_it_lies_in_a_block(at, tmp_pa
 @pytest.mark.parametrize("budget", [1, 2, 3, 4, 5, 9])
 def test_that_a_budget_is_kept_to_the_token(budget, tmp_path):
     target, drafter = opened("pair", tmp_path)
-    truth = uncached(target, PROMPT, 30)
+    truth = uncached(target.model, PROMPT, 30)
     events, session = answers(target, Scheduled(drafter.start(), truth, [3, 1]), max_tokens=budget)
     assert events[-1].reason == "length"
     assert list(events[-1].token_ids) == truth[12 : 12 + budget]
@@ -208,7 +179,7 @@ def test_that_a_budget_is_kept_to_the_token(budget, tmp_path):
 @pytest.mark.parametrize("stop", range(1, 7))
 def test_that_a_stop_string_inside_a_block_cuts_there(stop, tmp_path):
     target, drafter = opened("pair", tmp_path)
-    truth = uncached(target, PROMPT, 30)
+    truth = uncached(target.model, PROMPT, 30)
     word = f"{truth[12 + stop]:02d}"
     first = truth.index(truth[12 + stop], 12)
     events, _ = answers(target, Scheduled(drafter.start(), truth, [3]), stop=(word,), max_tokens=20)
@@ -219,7 +190,7 @@ def test_that_a_stop_string_inside_a_block_cuts_there(stop, tmp_path):
 @pytest.mark.parametrize("room", [1, 2, 3, 6])
 def test_that_the_context_limit_is_kept_to_the_row(room, tmp_path):
     target, drafter = opened("pair", tmp_path)
-    truth = uncached(target, PROMPT, 30)
+    truth = uncached(target.model, PROMPT, 30)
     events, _ = answers(target, Scheduled(drafter.start(), truth, [3]), limit=12 + room)
     assert events[-1].reason == "context"
     assert list(events[-1].token_ids) == truth[12 : 12 + room]
@@ -227,7 +198,7 @@ def test_that_the_context_limit_is_kept_to_the_row(room, tmp_path):
 
 def test_that_counts_add_up_and_switching_off_is_heard(tmp_path):
     target, drafter = opened("pair", tmp_path)
-    truth = uncached(target, PROMPT, 40)
+    truth = uncached(target.model, PROMPT, 40)
     controls = Controls()
     controls.drafting = False
     events, _ = answers(
@@ -250,14 +221,14 @@ def test_that_broken_numbers_drop_the_drafts_and_the_reply_goes_on(sampling, tmp
     kept = kept_for(target, drafter.start())
     read(kept, PROMPT, sampling)
     steps = write(kept, 20, [3], sampling)
-    assert kept.session.tokens == uncached(target, PROMPT, 20, sampling)
+    assert kept.session.tokens == uncached(target.model, PROMPT, 20, sampling)
     assert not any(step.sound or step.proposed for step in steps)
 
 
 def test_that_penalties_change_no_word(tmp_path):
     target, drafter = opened("pair", tmp_path)
     sampling = Sampling(temperature=0.7, repetition_penalty=1.3, frequency_penalty=0.2, seed=3)
-    truth = uncached(target, PROMPT, 24, sampling)
+    truth = uncached(target.model, PROMPT, 24, sampling)
     kept = kept_for(target, drafter.start())
     read(kept, PROMPT, sampling)
     write(kept, 24, [3], sampling)
@@ -289,7 +260,7 @@ def test_that_a_quantised_target_drafts_exactly(tmp_path):
     drafter_config = DRAFTER | WIDE
     write_drafter(tmp_path, drafter_config, random_weights(drafter_config, scale=0.2))
     drafter = open_drafter(tmp_path, target)
-    truth = uncached(target, PROMPT, 24)
+    truth = uncached(target.model, PROMPT, 24)
     kept = kept_for(target, Scheduled(drafter.start(), truth, [2, 0, 3]))
     read(kept, PROMPT)
     write(kept, 24, [3])
