@@ -1,5 +1,7 @@
 """What the two settings sheets share: labels, a word below, and buttons that need no loop."""
 
+from typing import Literal
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QComboBox,
@@ -11,8 +13,48 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from ui import wording
 from ui.theme import Themes
 from ui.wording import tr
+
+Mode = Literal["exact", "guarded", "fast"]
+
+
+class ModeField(QWidget):
+    """Exact, Guarded or Fast, with the sentence that says what the chosen one promises."""
+
+    def __init__(self, themes: Themes, mode: str, when: str) -> None:
+        super().__init__()
+        self._when = when
+        self.box = QComboBox()
+        for value, text in wording.MODES:
+            self.box.addItem(tr(text), value)
+        self.box.setCurrentIndex(max(0, self.box.findData(mode)))
+        self.meaning = QLabel()
+        self.meaning.setWordWrap(True)
+        self.meaning.setTextFormat(Qt.TextFormat.PlainText)
+        self.meaning.setFont(themes.current.font("small"))
+        palette = themes.current.palette()
+        palette.setColor(palette.ColorRole.WindowText, themes.current.dim)
+        self.meaning.setPalette(palette)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addWidget(self.box)
+        layout.addWidget(self.meaning)
+        self.setFocusProxy(self.box)
+        self.box.currentIndexChanged.connect(self._tell)
+        self._tell()
+
+    @property
+    def mode(self) -> Mode:
+        """What is chosen."""
+        return self.box.currentData()
+
+    def _tell(self) -> None:
+        meaning = tr(wording.MODE_MEANS[self.mode], here=wording.HERE)
+        self.meaning.setText(f"{meaning} {tr(self._when)}")
+        self.box.setAccessibleDescription(self.meaning.text())
 
 
 class Sheet(QDialog):
@@ -38,8 +80,10 @@ class Sheet(QDialog):
         """A row; the field is named by its label."""
         text = tr(label)
         field.setAccessibleName(text)
-        if isinstance(field, QComboBox):
-            field.view().setAccessibleName(text)
+        box = field.box if isinstance(field, ModeField) else field
+        box.setAccessibleName(text)
+        if isinstance(box, QComboBox):
+            box.view().setAccessibleName(text)
         self.form.addRow(text, field)
 
     def finish(self, buttons: QDialogButtonBox.StandardButton, note: str = "") -> None:

@@ -16,6 +16,7 @@ from ui import icons, placement, wording
 from ui.chat.settings_sheet import ChatSettingsSheet
 from ui.chat.view import ChatView
 from ui.conversations import Conversations
+from ui.forms import Mode
 from ui.menus import Menus
 from ui.panes import Panes
 from ui.preferences import Preferences
@@ -138,6 +139,7 @@ class MainWindow(QMainWindow):
         self.sidebar.hide_asked.connect(self.panes.toggle_sidebar)
         self.title_bar.sidebar_asked.connect(self.panes.toggle_sidebar)
         self.title_bar.new_asked.connect(conversations.new)
+        self.preferences.mode_chosen.connect(self._seed_mode)
         self.panes.sidebar_shown.connect(self._sidebar_shown)
         self.problem_bar.acted.connect(self._act)
         view.problem_action_asked.connect(self._act_here)
@@ -170,6 +172,14 @@ class MainWindow(QMainWindow):
         self._describe()
         if not self.isActiveWindow():
             QApplication.alert(self)
+
+    def _seed_mode(self, mode: Mode) -> None:
+        """A chat that was not begun yet is a new chat too."""
+        if self.view.here is None:
+            settings = self.view.settings
+            self.view.set_settings(
+                replace(settings, drafting=replace(settings.drafting, exactness=mode))
+            )
 
     def _sidebar_shown(self, is_visible: bool) -> None:
         self.menus.sidebar.setChecked(is_visible)

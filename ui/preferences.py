@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
@@ -16,7 +16,13 @@ from ui.theme import Themes
 
 
 class Preferences(QObject):
-    """Brings the settings to themes, composer and menus, and back to their file."""
+    """Brings the settings to themes, composer and menus, and back to their file.
+
+    Signals:
+        mode_chosen: new chats draft in another mode; carries it.
+    """
+
+    mode_chosen = Signal(str)
 
     def __init__(
         self,
@@ -66,8 +72,11 @@ class Preferences(QObject):
         self._choose(replace(self._file.current, appearance=action.data()))
 
     def _choose(self, settings: AppSettings) -> None:
+        was, mode = self._file.current.defaults.drafting, settings.defaults.drafting.exactness
         self._write(settings)
         self._show(settings)
+        if mode != was.exactness:
+            self.mode_chosen.emit(mode)
 
     def _show(self, settings: AppSettings) -> None:
         self._themes.set_appearance(settings.appearance)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QComboBox, QDialogButtonBox, QWidget
 from app.settings import AppSettings
 from ui import wording
 from ui.buttons import shortcut_text
-from ui.forms import Sheet
+from ui.forms import ModeField, Sheet
 from ui.theme import TEXT_SIZES, Themes
 from ui.wording import tr
 
@@ -39,16 +39,23 @@ class SettingsSheet(Sheet):
         ):
             box.setCurrentIndex(max(0, box.findData(value)))
             box.currentIndexChanged.connect(self._choose)
+        mode = settings.defaults.drafting.exactness
+        self.mode = ModeField(themes, mode, wording.MODE_NEW)
+        self.mode.box.currentIndexChanged.connect(self._choose)
         self.add(wording.APPEARANCE, self.appearance)
         self.add(wording.TEXT_SIZE, self.size_box)
         self.add(wording.SEND_KEY, self.key)
+        self.add(wording.MODE_OF_NEW, self.mode)
         self.finish(QDialogButtonBox.StandardButton.Close)
 
     def _choose(self, _index: int) -> None:
+        usual = self._settings.defaults
+        drafting = replace(usual.drafting, exactness=self.mode.mode)
         self._settings = replace(
             self._settings,
             appearance=self.appearance.currentData(),
             text_size=self.size_box.currentData(),
             send_key=self.key.currentData(),
+            defaults=replace(usual, drafting=drafting),
         )
         self.chosen.emit(self._settings)

@@ -1,7 +1,10 @@
 """Every sentence that a person reads around the transcript."""
 
+import sys
+
 from PySide6.QtCore import QCoreApplication
 
+HERE = "this Mac" if sys.platform == "darwin" else "this machine"
 PRODUCT = "Slipstream"
 NO_DISPLAY = (
     "slipstream: there is no display here to open a window on. "
@@ -92,6 +95,23 @@ MODEL, DRAFTER = "Model", "Drafter"
 CHOOSE_MODEL, CHOOSE_DRAFTER = "Choose a model folder…", "Choose a drafter folder…"
 CHOOSE, NO_DRAFTER = "Choose…", "None: copies from the chat only"
 WISHES = (("auto", "Auto"), ("on", "Always on"), ("off", "Off"))
+MODE, MODE_OF_NEW = "Drafting mode", "Drafting in new chats"
+MODES = (("exact", "Exact"), ("guarded", "Guarded"), ("fast", "Fast"))
+MODE_MEANS = {
+    "exact": (
+        "Keeps only guesses whose check is equal, bit for bit, to plain decoding on {here}; "
+        "that can mean few guesses, or none."
+    ),
+    "guarded": (
+        "Writes what it would write without guesses, but for very rare near-ties: where two words "
+        "score almost the same, the model decides again alone."
+    ),
+    "fast": (
+        "Takes every check as it comes, so that an answer may differ slightly from plain decoding."
+    ),
+}
+MODE_NEXT = "Holds from the next answer on."
+MODE_NEW = "Holds for new chats; each chat has its own in its settings."
 NEXT_ANSWER = "Changes hold from the next answer on; drafting from the next round."
 APPEARANCES = (("system", "Like the system"), ("light", "Light"), ("dark", "Dark"))
 APPEARANCE, TEXT_SIZE, SEND_KEY = "Appearance", "Text size", "Send with"

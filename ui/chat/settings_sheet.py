@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from app.conversation import Settings
 from app.settings import MANY
 from ui import wording
-from ui.forms import Sheet
+from ui.forms import ModeField, Sheet
 from ui.theme import Themes
 from ui.wording import tr
 
@@ -81,6 +81,7 @@ class ChatSettingsSheet(Sheet):
         for value, text in wording.WISHES:
             self.drafting.addItem(tr(text), value)
         self.drafting.setCurrentIndex(self.drafting.findData(settings.drafting.wish))
+        self.mode = ModeField(themes, settings.drafting.exactness, wording.MODE_NEXT)
         self.system = QPlainTextEdit(settings.system)
         self.system.setTabChangesFocus(True)
         self.system.setFixedHeight(themes.current.pixels(76))
@@ -96,6 +97,7 @@ class ChatSettingsSheet(Sheet):
             (wording.MODEL, self.target),
             (wording.DRAFTER, self.drafter),
             (wording.DRAFTING, self.drafting),
+            (wording.MODE, self.mode),
             (wording.SYSTEM_PROMPT, self.system),
             (wording.TEMPERATURE, self.temperature),
             (wording.TOP_P, self.top_p),
@@ -117,12 +119,13 @@ class ChatSettingsSheet(Sheet):
             top_p=self.top_p.value(),
             seed=int(self.seed.text() or 0),
         )
+        drafting = replace(old.drafting, wish=self.drafting.currentData(), exactness=self.mode.mode)
         return replace(
             old,
             target=self.target.folder,
             drafter=self.drafter.folder,
             system=self.system.toPlainText(),
-            drafting=replace(old.drafting, wish=self.drafting.currentData()),
+            drafting=drafting,
             sampling=sampling,
             max_tokens=self.max_tokens.value(),
         )

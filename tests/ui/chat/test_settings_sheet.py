@@ -127,3 +127,58 @@ def test_that_drafting_switched_off_in_the_form_holds_from_the_next_round(in_win
         return (await view._chat.conversations())[0].settings.drafting.wish
 
     assert in_window(SlowEngine(ms=5, tokens=4000), scene) == "off"
+
+
+def test_that_each_mode_says_what_it_promises_and_fast_never_claims_to_be_exact(parent):
+    sheet = ChatSettingsSheet(Themes(), Settings(), parent)
+    assert sheet.mode.mode == "guarded"  # as `Drafting` has it
+    said = {}
+    for mode in ("exact", "guarded", "fast"):
+        sheet.mode.box.setCurrentIndex(sheet.mode.box.findData(mode))
+        assert sheet.settings.drafting.exactness == mode
+        said[mode] = sheet.mode.meaning.text()
+        assert sheet.mode.box.accessibleDescription() == said[mode]
+    assert len(set(said.values())) == 3
+    assert all("from the next answer on" in text for text in said.values())
+    assert "exact" not in said["fast"].lower()
+    assert "may differ" in said["fast"]
+    assert not any("equally valid" in text for text in said.values())
+
+
+def test_that_a_mode_chosen_for_this_chat_holds_for_its_next_answer(
+    in_window, answered, until, errors
+):
+    engine = SlowEngine(tokens=2)
+
+    async def scene(window):
+        await answered(window, "one")
+        sheet = window.open_chat_settings()
+        sheet.mode.box.setCurrentIndex(sheet.mode.box.findData("exact"))
+        sheet.accept()
+        await until(lambda: window.view.settings.drafting.exactness == "exact")
+        await answered(window, "two")
+
+    in_window(engine, scene)
+    assert [request.drafting.exactness for request in engine.requests] == ["guarded", "exact"]
+
+
+def test_that_a_mode_chosen_for_new_chats_seeds_them_and_leaves_the_others(
+    in_window, answered, until, errors
+):
+    engine = SlowEngine(tokens=2)
+
+    def choose(window, mode):
+        box = window.preferences.open_sheet().mode.box
+        box.setCurrentIndex(box.findData(mode))
+
+    async def scene(window):
+        choose(window, "fast")  # for the empty chat that is open, too
+        await until(lambda: window.view.settings.drafting.exactness == "fast")
+        await answered(window, "one")
+        choose(window, "exact")
+        await answered(window, "still the old chat")
+        window.conversations.new()
+        await answered(window, "a new one")
+
+    in_window(engine, scene)
+    assert [r.drafting.exactness for r in engine.requests] == ["fast", "fast", "exact"]
