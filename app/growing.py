@@ -75,6 +75,8 @@ class Growing:
                 self._note(mark)
             case Finished():
                 self._finished, self.state = event, event.reason
+                if not event.thinking:
+                    self._forget_thinking()
             case Failed():
                 self.fail(Failure(event.code, event.message, event.safe, event.action))
             case LoadProgress() | Loaded() | PromptProgress():
@@ -130,6 +132,10 @@ class Growing:
         span = (start, self._length, event.last_token)
         self._spans.append(span)
         self._unsaved.append(span)
+
+    def _forget_thinking(self) -> None:
+        """What was never closed came again as the answer; earlier thinking stands."""
+        self._thinking, self._thinking_s = [self._message.thinking], self._message.thinking_s
 
     def _note(self, record: Record) -> None:
         self.has_words = self.has_words or isinstance(record, Round)

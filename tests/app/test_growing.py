@@ -13,6 +13,7 @@ from engine.events import (
     TextDelta,
 )
 
+FINISHED = Finished("stop", (1,), (5, 6, 7), "", 3, 0, 0, None, "on")
 EMPTY = Message(2, 1, 1, "assistant", "", "streaming", 0.0)
 
 
@@ -109,3 +110,22 @@ def test_that_records_are_saved_once_and_again_only_when_a_save_failed():
     growing.take(round_(1, 6), 9.0)
     growing.saved(first)
     assert growing.unsaved().written.records == (round_(1, 6),)
+
+
+def test_that_thinking_that_was_never_closed_is_kept_once_as_the_answer():
+    # As the engine reports it: the text again as the answer, and a summary without thinking.
+    end = replace(FINISHED, text="Only this.", thinking="")
+    events = [
+        TextDelta("thinking", "Only this.", 0, 2),
+        TextDelta("answer", "Only this.", 0, 2),
+        end,
+    ]
+    message = fold(EMPTY, *events).message()
+    assert (message.text, message.thinking, message.thinking_s) == ("Only this.", "", None)
+
+
+def test_that_going_on_without_thinking_keeps_what_was_thought_before():
+    before = replace(EMPTY, text="So", thinking="hm", thinking_s=1.5)
+    growing = fold(before, TextDelta("answer", " far", 0, 0), replace(FINISHED, thinking=""))
+    assert growing.unsaved().written.thinking == "hm"
+    assert (growing.message().thinking, growing.message().thinking_s) == ("hm", 1.5)

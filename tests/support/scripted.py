@@ -147,6 +147,7 @@ class SlowEngine:
             accepted=sum(r.accepted for r in rounds),
             tokens_per_s=1000 / self.ms if self.ms else None,
             drafting="on",
+            thinking="".join(words(n) for n in range(min(self.thinking, written))),
         )
 
 
