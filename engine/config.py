@@ -1,6 +1,7 @@
 """config.json: what a model says it is, believed only within types and bounds."""
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -192,7 +193,7 @@ def _flatten_rope(config: dict[str, Any]) -> None:
         config["rope_scaling"] = values
 
 
-def _check_rope(field: str, value: Mapping[str, Any], needs: tuple[str, ...] = ()) -> None:
+def _check_rope(field: str, value: dict[str, Any], needs: tuple[str, ...] = ()) -> None:
     for name, inner in value.items():
         if name in _LAYER_KINDS:
             if not isinstance(inner, dict):
@@ -209,6 +210,24 @@ def _check_rope(field: str, value: Mapping[str, Any], needs: tuple[str, ...] = (
             raise refuse(f"{field}.{name}", value[name], rule.allowed)
     for name in ("short_factor", "long_factor"):
         _check_factors(f"{field}.{name}", value.get(name, 1.0))
+    _say_mscale(field, kind, value)
+
+
+def _say_mscale(field: str, kind: str, value: dict[str, Any]) -> None:
+    """Write yarn's attention_factor as the mscale that gives it: mlx-lm reads only that.
+
+    The factor is 0.1 mscale ln(factor) + 1 over the same of mscale_all_dim.
+    Source: YaRN 3.4 (arXiv 2309.00071), transformers' modeling_rope_utils, mlx-lm's rope_utils.
+    """
+    wanted, factor = value.get("attention_factor"), value.get("factor", 1.0)
+    if kind != "yarn" or wanted is None:
+        return
+    if factor <= 1.0:
+        if wanted != 1.0:
+            raise refuse(f"{field}.attention_factor", wanted, "1 where factor is not above 1")
+        return
+    value["mscale"] = (wanted - 1.0) / (0.1 * math.log(factor))
+    value["mscale_all_dim"] = 0
 
 
 def _fields(value: object) -> dict[str, Any]:

@@ -89,6 +89,7 @@ ROPE_NUMBERS: Mapping[str, Rule] = {
     "beta_fast": _FACTOR,
     "beta_slow": _FACTOR,
     "llama_4_scaling_beta": Rule("float", 0.0, 1e6),
+    "attention_factor": Rule("float", 1e-6, 1e6, nullable=True),
     "mscale": Rule("float", 0.0, 1e6),
     "mscale_all_dim": Rule("float", 0.0, 1e6),
     "partial_rotary_factor": Rule("float", 0.01, 1.0),

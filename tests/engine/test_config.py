@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from engine import config
+from engine import config, loading
 from engine.errors import ModelRefused
 from engine.families import FAMILIES, RULES
 from support.model_folders import CONFIGS, config_of, write_json
@@ -208,3 +208,24 @@ def test_that_the_starter_says_what_issue_2_says(starter):
         },
     }  # fmt: skip
     assert {name: read[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("wanted", [1.0, 0.9, 1.3465735902799727])  # XS.2, none, XS 2.1
+def test_that_yarns_attention_factor_is_the_one_of_the_config(wanted):
+    settings = config_of("laguna")
+    full = settings["rope_parameters"]["full_attention"]
+    full["attention_factor"] = wanted
+    config.check(settings)
+    model = loading.build(settings)
+    assert model.layers[0].self_attn.rope.mscale == pytest.approx(wanted, rel=1e-12)
+
+
+def test_that_an_attention_factor_without_stretching_is_refused():
+    settings = config_of("laguna")
+    full = settings["rope_parameters"]["full_attention"]
+    full |= {"attention_factor": 1.2, "factor": 1.0}
+    assert "full_attention.attention_factor is 1.2" in refusal_of(settings).message
+    full["attention_factor"] = 1.0
+    config.check(settings)
+    full["attention_factor"] = True
+    assert "attention_factor is true" in refusal_of(settings).message

@@ -8,7 +8,7 @@ from tokenizers import Tokenizer as Vocabulary
 from engine.request import ModelChoice
 from support.model_folders import write_json, write_shards
 from support.tiny_dflash import DRAFTER, random_weights, write_drafter
-from support.tiny_laguna import FULL, TARGET, tiny_laguna
+from support.tiny_laguna import FULL, SLIDING, TARGET, tiny_laguna
 
 VOCAB = 320
 _SPECIAL = {
@@ -34,7 +34,26 @@ CONFIG = TARGET | {
     "moe_apply_router_weight_on_input": False,
     "moe_router_logit_softcapping": 0.0,
 }
-CONFIG["rope_parameters"][FULL]["attention_factor"] = 1.1386294361119891  # 0.1 ln 4 + 1
+
+
+def _rotated(**fields):
+    """The rope_parameters with fields of the full layers set."""
+    rope = TARGET["rope_parameters"]
+    return {"rope_parameters": rope | {FULL: rope[FULL] | fields}}
+
+
+CONFIG |= _rotated(attention_factor=1.1386294361119891)  # 0.1 ln 4 + 1, as XS 2.1 writes it
+_WHOLE = CONFIG | {"vocab_size": 64, "torch_dtype": "float32"}
+# What transformers is asked about: XS 2.1, XS.2 with its own factor and gate, and other branches.
+GOLDEN = {
+    "xs-2.1": _WHOLE,
+    "xs.2": _WHOLE | {"gating": True} | _rotated(attention_factor=1.0),
+    "tied": _WHOLE | {"tie_word_embeddings": True},
+    "softcapped": _WHOLE
+    | {"moe_router_logit_softcapping": 3.0, "num_experts_per_tok": 4}
+    | {"layer_types": [SLIDING, SLIDING, FULL, SLIDING, FULL]}
+    | _rotated(factor=32.0, attention_factor=None),
+}
 PAIRED = DRAFTER | {"vocab_size": VOCAB, "draft_vocab_size": VOCAB}
 
 
