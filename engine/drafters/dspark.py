@@ -100,8 +100,11 @@ class DSpark:
             sound.append(finite(scores))
             if self.confidence > 0.0:
                 chances.append(self._survival(hidden[:, i], row))
-            before = self._drawn(scores, context, i)
-            sound.append((before < self.vocab).astype(mx.float32))
+            id_ = self._drawn(scores, context, i)
+            possible = id_ < self.vocab
+            sound.append(possible.astype(mx.float32))
+            # The gathers that follow check no index. What the flag drops may not read elsewhere.
+            before = mx.where(possible, id_, mx.zeros_like(id_))
             drawn.append(before)
         found = mx.concatenate(chances) if chances else mx.ones((k,))
         return mx.concatenate(drawn), mx.concatenate(sound).min(), found
