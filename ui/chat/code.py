@@ -20,7 +20,7 @@ from ui.wording import tr
 
 HEAD, PAD, RADIUS = 31, 14, 9  # px
 SLICE = 0.004  # seconds of colouring between two events of the window
-AGAIN = 1.5  # growing code is coloured anew when it is so many times as long
+AGAIN = 1.5  # the part read anew of growing code has grown so many times as long before it is
 COPIED_MS = 1600
 
 
@@ -38,7 +38,9 @@ class CodeBlock(Block):
         self._is_wrapped = False
         self._lexer = lexer_for(leaf.language)
         self._colouring: Colouring | None = None
-        self._coloured = 0  # characters that the last colouring read
+        self._read = self._asked = 0  # characters that are coloured, or are being
+        self._fresh = 0  # the line from which growing code is coloured
+        self._is_whole = False  # coloured in one go
         self._is_open = leaf.is_open
         self._timer = QTimer(host)
         self._timer.setSingleShot(True)
@@ -171,11 +173,22 @@ class CodeBlock(Block):
         return self.lines.offset_at(x - PAD + self._sideways.at, y - self._head - self._pad)
 
     def _want_colours(self) -> None:
-        """Colour what is painted, unless it was, or is being coloured, or has just grown a bit."""
+        """Colour what is painted, unless it was, or is being coloured, or has just grown a bit.
+
+        While the fence is open only the end is read; once it is closed everything is, once more.
+        """
         size = self.lines.length
-        enough = size > self._coloured * (AGAIN if self._is_open else 1)
-        if self._lexer and self._colouring is None and enough and size <= LONGEST:
-            self._colouring = Colouring(self.lines.text, self._lexer)
+        if not self._lexer or self._colouring is not None or size > LONGEST:
+            return
+        first = self._fresh if self._is_open else 0
+        start = self.lines.start_of(first)
+        if self._is_open:
+            wanted = size - start > AGAIN * (self._read - start)
+        else:
+            wanted = not self._is_whole
+        if wanted:
+            self._is_whole, self._asked = first == 0 and not self._is_open, size
+            self._colouring = Colouring(self.lines.text_from(first), self._lexer, first)
             self._timer.start(0)
 
     def _colour(self) -> None:
@@ -187,7 +200,8 @@ class CodeBlock(Block):
         if more:
             self._timer.start(1)
         else:
-            self._coloured, self._colouring = self._colouring.size, None
+            self._read, self._fresh = self._asked, self._colouring.fresh
+            self._colouring = None
         self._host.update()
 
     def _set_wrapped(self, wrapped: bool) -> None:

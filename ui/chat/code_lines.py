@@ -72,6 +72,14 @@ class CodeLines:
             del self._tops[first + 1 :]
             self._measure()
 
+    def text_from(self, line: int) -> str:
+        """The lines from number `line` on."""
+        return "\n".join(self._texts[line:])
+
+    def start_of(self, line: int) -> int:
+        """The offset at which a line begins."""
+        return self._starts[line]
+
     def wrap(self, width: float) -> None:
         """Break lines to `width`; 0 leaves them whole."""
         if width != self._wrap_width:

@@ -74,13 +74,14 @@ def lexer_for(language: str) -> "Lexer | None":
 
 
 class Colouring:
-    """Reads `code` in slices of time, line after line.
+    """Reads `code` in slices of time, line after line; its first line is number `line`.
 
-    `inks` holds the lines that are done. `size` is the number of characters it reads.
+    `inks` holds the lines that are done, and `fresh` the last line that begins outside of strings
+    and comments: growing code may be read anew from there.
     """
 
-    def __init__(self, code: str, lexer: "Lexer") -> None:
-        self.size = len(code)
+    def __init__(self, code: str, lexer: "Lexer", line: int = 0) -> None:
+        self.fresh = self._first = line
         self.inks: dict[int, tuple[Ink, ...]] = {}
         self._steps = self._read(code, lexer)
 
@@ -90,13 +91,15 @@ class Colouring:
         return any(time.perf_counter() >= end for _ in self._steps)
 
     def _read(self, code: str, lexer: "Lexer") -> Iterator[None]:
-        line, column, row = 0, 0, list[Ink]()
+        line, column, row = self._first, 0, list[Ink]()
         for kind, value in lexer.get_tokens(code):
             part = _part_of(kind)
             for number, piece in enumerate(value.split("\n")):
                 if number:
                     self.inks[line] = tuple(row)
                     line, column, row = line + 1, 0, []
+                    if part not in ("string", "comment"):
+                        self.fresh = line
                     yield
                 if part and piece:
                     row.append(Ink(column, len(piece), part))

@@ -126,6 +126,7 @@ class Strip(QWidget):
         self.grid.setAutoFillBackground(False)
         self._area.verticalScrollBar().setStyleSheet(style_of(themes.current))
         self._goes_to_end = False
+        self._is_live = False
         self._is_long = False  # needs its scroll bar
 
     @property
@@ -148,7 +149,7 @@ class Strip(QWidget):
         """Show the strip of a stored answer."""
         self._tally, self._marks, self._finished = Tally(), list(marks), finished
         self._tally.add(rounds)
-        self._is_long = False
+        self._is_long = self._is_live = False
         self.grid.show_rounds(rounds, marks)
         if not self._tally.proposed:
             self.head.setChecked(False)  # only dots: the line says it all
@@ -158,14 +159,13 @@ class Strip(QWidget):
         self, rounds: Sequence[Round], marks: Sequence[DraftMark], finished: Finished | None
     ) -> None:
         """Show more of an answer that is being written."""
-        bar = self._area.verticalScrollBar()
-        at_end = bar.value() >= bar.maximum()
+        self._goes_to_end = self._goes_to_end or self._is_at_end
         self._tally.add(rounds)
         self._marks += marks
         self._finished = finished or self._finished
+        self._is_live = self._finished is None
         self.grid.add(rounds, marks)
         self._tell()
-        self._goes_to_end = self._goes_to_end or at_end
 
     def lay_out(self, width: int) -> int:
         """Take `width` px; return the height."""
@@ -174,6 +174,8 @@ class Strip(QWidget):
         if not self.is_open:
             self._area.hide()
             return head + 1
+        if self._is_live and self._is_at_end:
+            self._goes_to_end = True  # also where another width needs more lines
         bar = self._area.verticalScrollBar().sizeHint().width()
         height = self.grid.lay_out(width - (bar if self._is_long else 0))
         most = MOST_LINES * self.grid.line_height + 2
@@ -203,6 +205,11 @@ class Strip(QWidget):
         painter = QPainter(self)
         painter.fillRect(QRectF(0, 0, self.width(), 1), self._themes.current.line)
         painter.end()
+
+    @property
+    def _is_at_end(self) -> bool:
+        bar = self._area.verticalScrollBar()
+        return bar.value() >= bar.maximum()
 
     def _tell(self) -> None:
         told = (self._finished, self._tally, self._marks)

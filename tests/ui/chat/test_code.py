@@ -104,6 +104,37 @@ def test_that_a_card_becomes_coloured_when_it_is_seen(body, qtbot):
     qtbot.waitUntil(lambda: len(body.blocks[0].lines._inks) >= 4)
 
 
+def test_that_growing_code_is_coloured_to_its_last_line_and_in_the_end_as_a_whole(body, qtbot):
+    code = PYTHON * 6 + 'text = """open\nreturn is a word'
+    whole = Colouring(code, lexer_for("python"))
+    assert not whole.work(60)
+    live = LiveText()
+    body.lay_out(700)
+    body.change(live.append("```python\n"))
+    lines = body.blocks[0].lines
+
+    def letters(inks):  # an open string may be told in more pieces than a closed one
+        return [(n, ink.part) for ink in inks for n in range(ink.start, ink.start + ink.length)]
+
+    def coloured():
+        body.repaint()
+        line = lines.count - 1
+        return letters(lines._inks.get(line, ())) == letters(whole.inks[line])
+
+    for line in code.splitlines(keepends=True):
+        body.change(live.append(line))
+        qtbot.waitUntil(coloured)
+    for line in range(lines.count):
+        assert letters(lines._inks[line]) == letters(whole.inks[line]), line
+    assert {ink.part for ink in lines._inks[lines.count - 1]} == {"string"}
+    body.change(live.append("\n```\nAfter.\n"))
+    body.repaint()
+    qtbot.waitUntil(lambda: body.blocks[0]._is_whole and body.blocks[0]._colouring is None)
+    assert {n: row for n, row in lines._inks.items() if row} == {
+        n: row for n, row in whole.inks.items() if row
+    }
+
+
 def test_that_the_card_stays_when_its_fence_is_closed(body):
     live = LiveText()
     body.lay_out(700)

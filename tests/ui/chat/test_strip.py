@@ -109,6 +109,20 @@ def test_that_a_long_strip_scrolls_and_shows_its_end(strip, round_):
     assert bar.value() == bar.maximum() > 0
 
 
+def test_that_a_live_strip_shows_its_end_at_another_width_too(strip, round_):
+    strip.show()
+    bar = strip._area.verticalScrollBar()
+    strip.add([round_(n, 3, 2) for n in range(60)], [], None)
+    strip.lay_out(700)
+    assert bar.maximum() == 0
+    strip.lay_out(100)
+    assert bar.value() == bar.maximum() > 0
+    bar.setValue(0)  # a person looks at the beginning, and stays there
+    strip.add([round_(60, 3, 2)], [], None)
+    strip.lay_out(100)
+    assert bar.value() == 0
+
+
 def test_that_an_answer_without_guesses_has_no_columns_open(strip, round_):
     strip.show_answer([round_(n, 0, 0) for n in range(9)], [], None)
     assert not strip.is_open
