@@ -2,7 +2,8 @@
 
 The drafter reads the target's inner streams as context rows, runs [pending, mask, mask, ...] over
 them at once, and turns the rows' scores into a chain: slot i is drawn from z_i + W2 W1[token i-1].
-Equations and sources: shared/design/lfm2-dspark.md 4 and 5.
+Equations: deepseek-ai/DeepSpec (modeling/dspark, eval/dspark). Staged rows and the flag for broken
+numbers follow TensorFold; the shared noise is that of `engine.sampling`.
 """
 
 from collections.abc import Callable, Sequence

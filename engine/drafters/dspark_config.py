@@ -2,7 +2,8 @@
 
 LiquidAI's files (Lfm2DSparkDraftModel) keep the drafting fields in `dflash_config` and rotate
 interleaved pairs; DeepSpec's (Qwen3DSparkModel) keep them at the top and rotate halves. In both
-`block_size` counts proposals: slot 0 is one.
+`block_size` counts proposals: slot 0 is one. Fields: LiquidAI's LFM2.5-*-DSpark and deepseek-ai's
+dspark_qwen3_* repositories; bounds as in mlx-vlm's qwen3_dspark and lablup/mlxcel.
 """
 
 from collections.abc import Mapping

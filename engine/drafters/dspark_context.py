@@ -1,4 +1,7 @@
-"""What a DSpark drafter remembers of a text: one key and one value a row and layer."""
+"""What a DSpark drafter remembers of a text: one key and one value a row and layer.
+
+Written in place with room for a block behind them, as in mlx-dspark 0.20.3.
+"""
 
 import mlx.core as mx
 

@@ -1,4 +1,7 @@
-"""The layers of a DSpark drafter. Parameters are named as in its files."""
+"""The layers of a DSpark drafter. Parameters are named as in its files.
+
+Equations: deepseek-ai/DeepSpec, deepspec/modeling/dspark.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,7 @@
-"""The tensors of a DSpark drafter: the exact set, every shape, before one of them is read."""
+"""The tensors of a DSpark drafter: the exact set, every shape, before one of them is read.
+
+Names and shapes: LiquidAI/LFM2.5-2.6B-DSpark, deepseek-ai/dspark_qwen3_4b_block7.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
