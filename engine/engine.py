@@ -195,7 +195,7 @@ class Engine:
             kept.feed(ids)
             chunks.append(len(ids))
             yield PromptProgress(len(session.tokens), total, reused)
-        session.begin(prompt.ids[-1], request.sampling)
+        session.begin(prompt.ids[-1], request.sampling, lambda: controls.stop)
         read = time.perf_counter()
         mode = request.drafting.exactness
         drafts = not model.target.plain_only_reason

@@ -17,6 +17,7 @@ _CLOCK = 0.2  # weight of a new time
 _DEEPER = 8  # every so many drafted rounds one depth more is tried
 _FIRST_PROBE, _LAST_PROBE = 8, 128  # plain rounds between two probes while plain wins
 _REFRESH = 64  # drafted rounds between two plain ones
+_FEW = 64  # drafted rounds below which the cost of near-ties is taken for that of so many
 COPY_LIMIT = 31  # drafts of one copy
 _DRAFTER = -1  # among the lengths of matches, which are positive
 # By length of the match.
@@ -29,14 +30,20 @@ class Times:
     def __init__(self) -> None:
         self.plain: float | None = None
         self._seen: dict[Source, dict[int, float]] = {"drafter": {}, "copy": {}}
+        self._settling, self._drafted = 0.0, 0  # seconds for near-ties, and drafted rounds
 
     def saw(self, source: Source, drafts: int, seconds: float) -> None:
         """Take in one round; 0 drafts is plain whoever was asked."""
         if drafts == 0:
             self.plain = _smoothed(self.plain, seconds)
         else:
+            self._drafted += 1
             seen = self._seen[source]
             seen[drafts] = _smoothed(seen.get(drafts), seconds)
+
+    def settled(self, seconds: float) -> None:
+        """Take in what near-ties cost in one round, beyond the seconds that it was said to take."""
+        self._settling += seconds
 
     def knows(self, source: Source, drafts: int) -> bool:
         """Whether a round of that many drafts was ever timed."""
@@ -45,10 +52,13 @@ class Times:
     def at(self, source: Source, drafts: int) -> float | None:
         """Seconds of a round, interpolated between timed depths; None before anything is known.
 
-        Never below a plain one: a pass of more rows is not faster, and what says so is noise.
+        Never below a plain one: a pass of more rows is not faster, and what says so is noise. The
+        mean cost of near-ties is in it.
         """
         found = self._interpolated(source, drafts)
-        return None if found is None or self.plain is None else max(found, self.plain)
+        if found is None or self.plain is None:
+            return None
+        return max(found, self.plain) + self._settling / max(self._drafted, _FEW)
 
     def _interpolated(self, source: Source, drafts: int) -> float | None:
         if self.plain is None:

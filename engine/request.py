@@ -43,6 +43,12 @@ class Sampling:
     seed: int = 0
 
     @property
+    def has_cuts(self) -> bool:
+        """Whether some tokens are cut before the draw."""
+        cuts = self.top_k > 0 or 0.0 < self.top_p < 1.0 or self.min_p > 0.0
+        return cuts and self.temperature > 0.0
+
+    @property
     def has_penalties(self) -> bool:
         """Whether a draw depends on the tokens before it."""
         return (

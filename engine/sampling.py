@@ -7,6 +7,7 @@ so a text drawn in rounds of any width is the text drawn one token at a time, at
 Source of the argmax form: Gumbel-max trick (Maddison et al. 2014, "A* Sampling").
 """
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import cast
@@ -16,6 +17,8 @@ import mlx.core as mx
 from engine.request import Sampling
 
 _MASK64 = (1 << 64) - 1
+_FAR = 60.0  # a distance of scores so large that more makes no difference
+SUM_ERROR = 1e-5  # rounding of a sum of many probabilities
 
 
 def draw(
@@ -36,27 +39,70 @@ def draw(
     """
     scores = scored(logits, sampling, history)
     if sampling.temperature > 0.0:
-        noise = [gumbel(sampling.seed, first + i, logits.shape[-1]) for i in range(logits.shape[0])]
-        scores = scores + mx.stack(noise)
+        scores = scores + noise(first, scores.shape[0], scores.shape[1], sampling)
     return mx.argmax(scores, axis=-1), scores
 
 
 def scored(logits: mx.array, sampling: Sampling, history: Sequence[int] = ()) -> mx.array:
     """Log-probabilities up to a constant, (n, vocab): penalties, temperature and cuts applied."""
+    scores = tempered(logits, sampling, history)
+    if not sampling.has_cuts:
+        return scores
+    return cut(scores, lowest_kept(highest(scores, sampling), sampling))
+
+
+def tempered(logits: mx.array, sampling: Sampling, history: Sequence[int] = ()) -> mx.array:
+    """The scores (n, vocab) before any is cut: penalties and temperature applied."""
     if sampling.has_penalties:
         logits = _penalised(logits.astype(mx.float32), sampling, history)
     if sampling.temperature == 0.0:
         return logits
-    scores = logits.astype(mx.float32) / sampling.temperature
-    if 0 < sampling.top_k < scores.shape[-1]:
-        kth = mx.partition(scores, -sampling.top_k, axis=-1)[..., -sampling.top_k, None]
-        scores = mx.where(scores < kth, -mx.inf, scores)
+    return logits.astype(mx.float32) / sampling.temperature
+
+
+def noise(first: int, n: int, vocab: int, sampling: Sampling) -> mx.array:
+    """The noise (n, vocab) of `n` tokens of a reply from `first` on."""
+    return mx.stack([gumbel(sampling.seed, first + i, vocab) for i in range(n)])
+
+
+def highest(scores: mx.array, sampling: Sampling) -> mx.array:
+    """The scores ascending, (n, m): as many of the highest as the cuts have to see."""
     if 0.0 < sampling.top_p < 1.0:
-        scores = _nucleus(scores, sampling.top_p)
+        return mx.sort(scores, axis=-1)
+    if 0 < sampling.top_k < scores.shape[-1]:
+        at = -sampling.top_k - 1
+        return mx.sort(mx.partition(scores, at, axis=-1)[..., at:], axis=-1)
+    return scores.max(axis=-1, keepdims=True)
+
+
+def lowest_kept(ordered: mx.array, sampling: Sampling, reach: float = 0.0) -> mx.array:
+    """The score (n, 1) below which tokens are cut by top-k, top-p and min-p, in this order.
+
+    Args:
+        ordered: what `highest` gave.
+        sampling: says what is cut.
+        reach: how far two scores may move against each other; the result is then the lowest score
+            that may belong to a token which is kept.
+    """
+    best = ordered[..., -1:]
+    edge = mx.full(best.shape, -mx.inf)
+    if 0 < sampling.top_k < ordered.shape[-1]:
+        edge = ordered[..., -sampling.top_k, None] - reach
+    if 0.0 < sampling.top_p < 1.0:
+        # Kept is what is needed for the sum to reach top_p: that from which on the sum of all that
+        # lies below no longer fits outside.
+        weights = mx.where(ordered < edge, 0.0, mx.exp(ordered - best))
+        below = mx.cumsum(weights, axis=-1) / weights.sum(axis=-1, keepdims=True)
+        inside = mx.where(below > 1.0 - _looser(sampling.top_p, reach), ordered, best)
+        edge = mx.maximum(edge, inside.min(axis=-1, keepdims=True) - reach)
     if sampling.min_p > 0.0:
-        best = scores.max(axis=-1, keepdims=True)
-        scores = mx.where(scores < best + mx.log(mx.array(sampling.min_p)), -mx.inf, scores)
-    return scores
+        edge = mx.maximum(edge, best + math.log(sampling.min_p) - reach)
+    return mx.minimum(edge, best)  # the best is always kept
+
+
+def cut(scores: mx.array, edge: mx.array) -> mx.array:
+    """The scores (n, vocab) with minus infinity for those below the edge (n, 1)."""
+    return mx.where(scores < edge, -mx.inf, scores)
 
 
 def gumbel(seed: int, index: int, vocab: int) -> mx.array:
@@ -85,14 +131,12 @@ def to_host(packed: mx.array) -> list[float]:
     return cast("list[float]", packed.tolist())
 
 
-def _nucleus(scores: mx.array, top_p: float) -> mx.array:
-    """Cut all but the smallest set of tokens whose probability reaches `top_p`."""
-    probs = mx.softmax(scores, axis=-1)
-    ordered = mx.sort(probs, axis=-1)  # ascending
-    below = mx.cumsum(ordered, axis=-1)
-    # The smallest kept probability is the first at which what lies below no longer fits outside.
-    kept = mx.where(below > 1.0 - top_p, ordered, mx.inf)
-    return mx.where(probs < kept.min(axis=-1, keepdims=True), -mx.inf, scores)
+def _looser(top_p: float, reach: float) -> float:
+    """`top_p` with its odds multiplied by exp(reach): a sum of that share may reach it."""
+    if reach == 0.0:
+        return top_p
+    odds = top_p / (1.0 - top_p) * math.exp(min(reach, _FAR))
+    return odds / (1.0 + odds) + SUM_ERROR
 
 
 def _penalised(logits: mx.array, sampling: Sampling, history: Sequence[int]) -> mx.array:

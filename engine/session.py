@@ -1,48 +1,28 @@
 """One text being written: its tokens, the target's cache and the proposers, always in step."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import mlx.core as mx
 
 from engine.errors import BadNumbers
-from engine.events import Mode
+from engine.near_ties import draw_with_gaps, reach
 from engine.proposers import Proposal
 from engine.request import Sampling
-from engine.sampling import draw, finite, to_host, top_two_gap
+from engine.sampling import finite, to_host
+from engine.step import Step, stopped
 from engine.target import Rows, Target
 
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What one round did, before its end is cut. Times are seconds."""
-
-    mode: Mode
-    proposed: tuple[int, ...]
-    accepted: int
-    committed: tuple[int, ...]  # the accepted proposals, then the target's own token
-    gap: float | None
-    draft_s: float
-    verify_s: float
-    width: int
-    recheck: bool = False
-    sound: bool = True  # False: the drafter's numbers were broken and its guesses dropped
-    fed: tuple[int, ...] = ()  # tokens whose rows are now in the cache
-    taps: mx.array | None = None  # (len(fed), taps * hidden)
-
-    @property
-    def rejected_id(self) -> int | None:
-        """The first proposal that was wrong, None if none was."""
-        at = self.accepted
-        if at >= len(self.proposed) or at >= len(self.committed):
-            return None
-        return self.proposed[at]
+_SETTLED_FULLY = 128  # rows of a reply that may be written anew for near-ties
 
 
 @dataclass(frozen=True, slots=True)
 class _Ahead:
-    """A one-row pass whose draw has not been read: packed (2,) float32 of id and soundness."""
+    """A one-row pass whose draw has not been read: packed (3,) float32 of id, soundness and gap.
+
+    Where the gap does not matter it is left out.
+    """
 
     packed: mx.array
     ids: mx.array  # (1,)
@@ -54,6 +34,10 @@ class Session:
 
     Between rounds the last token is pending, that is known but not yet fed: the cache holds one row
     less than there are tokens, or exactly as many while a plain round has been launched ahead.
+
+    Rows that a pass of several rows has written are rounded otherwise than those of plain decoding.
+    `_wide` is where the reply's first such row stands. A near-tie is settled on a cache in which
+    they have been written anew, one by one, so what is drawn there is what plain decoding draws.
     """
 
     def __init__(self, target: Target) -> None:
@@ -63,6 +47,10 @@ class Session:
         self._reply_at = 0
         self._sampling = Sampling()
         self._ahead: _Ahead | None = None
+        self._wide: int | None = None
+        self._margin = 0.0  # the largest with which those rows were judged
+        self._settled = 0  # rows written anew in this reply
+        self._stop: Callable[[], bool] | None = None
 
     def resume(self, prompt: Sequence[int]) -> int:
         """Keep what text and cache share with `prompt`, its last token excepted.
@@ -79,11 +67,18 @@ class Session:
         del self.tokens[common:]
         return common
 
-    def begin(self, pending: int, sampling: Sampling) -> None:
-        """Start a reply after the tokens fed so far and `pending`, the prompt's last."""
+    def begin(
+        self, pending: int, sampling: Sampling, stop: Callable[[], bool] | None = None
+    ) -> None:
+        """Start a reply after the tokens fed so far and `pending`, the prompt's last.
+
+        `stop` is asked between rows that are written anew.
+        """
         assert self.cache.length == len(self.tokens), (self.cache.length, len(self.tokens))
         self.tokens.append(pending)
-        self._reply_at, self._sampling = len(self.tokens), sampling
+        self._reply_at, self._sampling, self._stop = len(self.tokens), sampling, stop
+        self._wide, self._margin, self._settled = None, 0.0, 0
+        self.cache.remember(self.cache.length)
 
     @property
     def drawn(self) -> int:
@@ -95,6 +90,8 @@ class Session:
         self._ahead = None
         del self.tokens[length:]
         self.cache.rollback(min(self.cache.length, max(0, length - 1)))
+        if self._wide is not None and self.cache.length <= self._wide:
+            self._wide, self._margin = None, 0.0
 
     def feed(self, ids: Sequence[int]) -> Rows:
         """Append known tokens to text and cache; used for the prompt."""
@@ -115,14 +112,21 @@ class Session:
         self._ahead = None
         if pipeline:
             self._ahead = self._launch(ahead.ids, self.drawn + 1)
-        number, sound = to_host(ahead.packed)
+        number, sound, *gaps = to_host(ahead.packed)
+        recheck, settle_s = bool(gaps) and self._is_near(gaps[0], self._margin), 0.0
+        if recheck:
+            self._ahead = None
+            ahead, settle_s = self._settle_row(len(self.tokens) - 1, ())
+            if ahead is None:
+                return stopped("plain", begun)
+            number, sound, *_ = to_host(ahead.packed)
         if not sound:
             self._refuse_numbers()
         said = int(number)
         self.tokens.append(said)
         return Step(
-            "plain", (), 0, (said,), None, 0.0, time.perf_counter() - begun, 1,
-            fed=(pending,), taps=ahead.taps,
+            "plain", (), 0, (said,), gaps[0] if gaps else None, 0.0, time.perf_counter() - begun, 1,
+            recheck, settle_s, fed=(pending,), taps=ahead.taps,
         )  # fmt: skip
 
     @property
@@ -133,9 +137,9 @@ class Session:
     def drafted(self, proposal: Proposal, draft_s: float, margin: float) -> Step:  # long: one round
         """Check a proposal in one pass and commit what the target would have said.
 
-        A row whose two best scores are closer than `margin` is not trusted, because a pass of many
-        rows may round otherwise than a pass of one: the block is cut there and that token is taken
-        from a one-row pass. Margin 0 trusts every row.
+        A row whose draw could be another one were two logits closer by `margin` is not trusted,
+        because a pass of many rows may round otherwise than a pass of one: the block is cut there
+        and that token is taken from a one-row pass. Margin 0 trusts every row.
         """
         begun = time.perf_counter()
         assert self._ahead is None
@@ -147,14 +151,16 @@ class Session:
         known = [int(i) for i in to_host(proposal.ids.astype(mx.float32))] if (
             self._sampling.has_penalties
         ) else []  # fmt: skip
-        drawn, scores = draw(rows.logits, self.drawn, self._sampling, [*self.tokens, *known])
+        margin = max(margin, self._margin)
+        history = [*self.tokens, *known]
+        drawn, gap = draw_with_gaps(rows.logits, self.drawn, self._sampling, history, margin)
         flags = [] if proposal.sound is None else [proposal.sound.reshape(1)]
         read = to_host(
             mx.concatenate(
                 [
                     proposal.ids.astype(mx.float32),
                     drawn.astype(mx.float32),
-                    top_two_gap(scores, drawn),
+                    gap,
                     finite(rows.logits),
                     *flags,
                 ]
@@ -165,17 +171,23 @@ class Session:
         gaps, sound = read[2 * k + 1 : 3 * k + 2], read[3 * k + 2 : 4 * k + 3]
         usable = not flags or bool(read[-1])
         accepted = _common_prefix(proposed, said) if usable else 0
-        doubtful = next((i for i in range(accepted + 1) if gaps[i] < margin), None)
+        near = (i for i in range(accepted + 1) if self._is_near(gaps[i], margin))
+        doubtful = next(near, None)
         recheck = doubtful is not None
         if doubtful is not None:
             accepted = doubtful
         if not all(sound[: accepted + 1]):
             self._refuse_numbers()
         taps = None if rows.taps is None else rows.taps[: accepted + 1]
+        settle_s = 0.0
+        if margin and self._wide is None:
+            self._wide = start
+        self._margin = margin
         if recheck:
-            self.cache.rollback(start + accepted)
-            single = self._launch([[pending, *proposed][accepted]], self.drawn + accepted, proposed)
-            number, fine = to_host(single.packed)
+            single, settle_s = self._settle_row(start + accepted, proposed[:accepted])
+            if single is None:
+                return stopped(proposal.mode, begun)
+            number, fine, *_ = to_host(single.packed)
             if not fine:
                 self._refuse_numbers()
             said[accepted] = int(number)
@@ -190,8 +202,8 @@ class Session:
         self.tokens.extend(committed)
         return Step(
             proposal.mode, proposed if usable else (), accepted, committed,
-            gaps[len(committed) - 1], draft_s, time.perf_counter() - begun, k + 1, recheck, usable,
-            fed=(pending, *committed[:-1]), taps=taps,
+            gaps[len(committed) - 1], draft_s, time.perf_counter() - begun, k + 1, recheck,
+            settle_s, usable, fed=(pending, *committed[:-1]), taps=taps,
         )  # fmt: skip
 
     def settle(self) -> None:
@@ -207,10 +219,44 @@ class Session:
         rows = self._target.forward(ids, self.cache)
         history = self.tokens[: self._reply_at + self.drawn]
         history = [*history, *drafts[: first - self.drawn]]
-        drawn, _ = draw(rows.logits, first, self._sampling, history)
-        packed = mx.concatenate([drawn.astype(mx.float32), finite(rows.logits)])
+        # A plain reply asks for no gaps: its rows are its own, so nothing could be turned around.
+        margin = self._margin if self._wide is not None else 0.0
+        drawn, gaps = draw_with_gaps(rows.logits, first, self._sampling, history, margin)
+        wanted = [drawn.astype(mx.float32), finite(rows.logits), *([gaps] if margin else [])]
+        packed = mx.concatenate(wanted)
         mx.async_eval(packed)
         return _Ahead(packed, drawn.astype(mx.uint32), rows.taps)
+
+    def _is_near(self, gap: float, margin: float) -> bool:
+        """Whether a draw with that gap may be another one in a pass of one row."""
+        return margin == float("inf") or gap < reach(margin, self._sampling)
+
+    def _settle_row(self, row: int, drafts: tuple[int, ...]) -> tuple[_Ahead | None, float]:
+        """Draw after `row` alone, on rows of which none was written by a pass of several.
+
+        `drafts` are the accepted ones between the pending token and that row. Rows so far back that
+        the cache cannot forget them stay, and so do all once `_SETTLED_FULLY` were written anew in
+        this reply: then the row alone is.
+
+        Returns:
+            The pass, None if it was stopped, and the seconds before it.
+        """
+        begun = time.perf_counter()
+        tokens = [*self.tokens, *drafts]
+        first = row if self._wide is None else min(row, self._wide)
+        if self._settled >= _SETTLED_FULLY or self.cache.reachable(first) < self._reply_at - 1:
+            first = row
+        self.cache.rollback(self.cache.reachable(first))
+        while self.cache.length < row:
+            if self._stop is not None and self._stop():
+                return None, 0.0
+            self._target.forward([tokens[self.cache.length]], self.cache)
+            self.cache.settle()
+            self._settled += 1
+        if first < row or first == self._wide:
+            self._wide, self._margin = None, 0.0
+        at = self.drawn + len(drafts)
+        return self._launch([tokens[row]], at, drafts), time.perf_counter() - begun
 
     def _refuse_numbers(self) -> None:
         self.rewind(len(self.tokens))

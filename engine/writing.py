@@ -17,8 +17,8 @@ from engine.events import DraftingState, DraftState, Event, Finished, FinishReas
 from engine.guard import Source  # noqa: TC001 - a value type like the others
 from engine.proposers import Context, Proposal
 from engine.request import Request
-from engine.session import Step
 from engine.sessions import Kept
+from engine.step import Step
 from engine.tally import Tally
 
 COPY_AT = 4  # matching tokens from which a copy wins a round over the drafter
@@ -94,6 +94,8 @@ class Writing:
         else:
             drafted = time.perf_counter() - begun
             step = session.drafted(proposal, drafted, self._means.margin(1 + proposal.ids.shape[0]))
+        if not step.committed:  # stopped
+            return None
         if self._drafter is not None and step.taps is not None:
             self._drafter.observe(step.fed, step.taps)
         kept, reason = self._cut(step)
@@ -178,10 +180,13 @@ class Writing:
             seconds = None
         self._tally.saw(round_, seconds)
         guard = self._guard
+        # What near-ties cost comes seldom and all at once: it is spread over the drafted rounds.
+        guard.times.settled(step.settle_s)
+        own = None if seconds is None else seconds - step.settle_s
         if round_.mode == "plain":
-            guard.saw_plain(seconds)
+            guard.saw_plain(own)
         else:
-            guard.saw(round_.mode, step.width - 1, step.accepted, seconds, self._match)
+            guard.saw(round_.mode, step.width - 1, step.accepted, own, self._match)
 
     def _switched(self) -> Iterator[DraftingState]:
         """Report a change of the drafting state since the last round."""
