@@ -1,4 +1,4 @@
-"""What the window costs: `python tests/bench/window.py` prints JSON.
+"""What the window costs: `python tests/bench/window.py`, part of `make bench`.
 
 The same question is answered by `slipstream ask` and in the window, in turns, each in a process of
 its own. `ratio` is the window's tokens per second over those of the terminal, pair by pair. `start_s`
@@ -30,6 +30,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--max-tokens", type=int, default=128)
     parser.add_argument("--draft", choices=("auto", "off"), default="auto")
+    parser.add_argument("--json", action="store_true")
     parser.add_argument("--child", action="store_true")
     args = parser.parse_args()
     if args.child:
@@ -37,21 +38,36 @@ def main():
         return
     pairs = [(terminal(args), window(args)) for _ in range(args.repeats)]
     ratios = [w["tokens_per_s"] / t["tokens_per_s"] for t, w in pairs]
-    print(
-        json.dumps(
-            {
-                "ratio": spread(ratios),
-                "terminal": spread([t["tokens_per_s"] for t, _ in pairs]),
-                "window": spread([w["tokens_per_s"] for _, w in pairs]),
-                "same_tokens": all(t["token_ids"] == w["token_ids"] for t, w in pairs),
-                **{
-                    key: spread([w[key] for _, w in pairs])
-                    for key in ("start_s", "load_p99_ms", "load_max_ms", "stream_p99_ms")
-                },
-                "stream_max_ms": spread([w["stream_max_ms"] for _, w in pairs]),
-                "mlx_before_first_use": any(w["had_mlx"] for _, w in pairs),
-                "load_average": os.getloadavg()[0],
-            }
+    measured = ("start_s", "load_p99_ms", "load_max_ms", "stream_p99_ms", "stream_max_ms")
+    found = {
+        "ratio": spread(ratios),
+        "terminal": spread([t["tokens_per_s"] for t, _ in pairs]),
+        "window": spread([w["tokens_per_s"] for _, w in pairs]),
+        "same_tokens": all(t["token_ids"] == w["token_ids"] for t, w in pairs),
+        **{key: spread([w[key] for _, w in pairs]) for key in measured},
+        "mlx_before_first_use": any(w["had_mlx"] for _, w in pairs),
+        "load_average": round(os.getloadavg()[0], 2),
+    }
+    print(json.dumps(found) if args.json else text_of(found))
+
+
+def text_of(found):
+    """The findings in lines, each with median, least and greatest."""
+
+    def told(key):
+        return "{median:.3g} ({min:.3g} to {max:.3g})".format(**found[key])
+
+    same = "same tokens" if found["same_tokens"] else "OTHER tokens"
+    mlx = ", with MLX imported already" if found["mlx_before_first_use"] else ""
+    return "\n".join(
+        (
+            f"window against terminal: {told('ratio')} times its tokens per second, {same}",
+            f"from the start of the process to a window that answers: {told('start_s')} s{mlx}",
+            f"delay of the event loop, 99 of 100, while loading: {told('load_p99_ms')} ms",
+            f"  the worst: {told('load_max_ms')} ms",
+            f"while an answer is written: {told('stream_p99_ms')} ms",
+            f"  the worst: {told('stream_max_ms')} ms",
+            f"Load average of the machine: {found['load_average']}",
         )
     )
 
@@ -136,7 +152,7 @@ def child(args):
             events = []
             while not view.is_answering:
                 await asyncio.sleep(0.01)
-            reply = view._following.reply
+            reply = view.following.reply
             while not any(isinstance(event, PromptProgress) for event in reply.events_so_far):
                 await asyncio.sleep(0.01)
             loading = delays.taken()

@@ -36,5 +36,5 @@ def test_that_stop_frees_the_window_and_the_next_answer_is_that_of_a_fresh_start
 
 
 def _events(view):
-    reply = view._following.reply
+    reply = view.following.reply
     return reply.events_so_far if reply else []

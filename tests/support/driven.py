@@ -37,7 +37,7 @@ class DrivenWindow(root.MainWindow):
 
     def _reached(self, moment):
         kind, count = MOMENTS[moment]
-        reply = self.view._following.reply
+        reply = self.view.following.reply
         seen = reply.events_so_far if reply else []
         if moment == "loading" and reply is not None and STARTED:
             return True

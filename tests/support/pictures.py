@@ -142,7 +142,7 @@ class Session:
         await self.picture("first-start")
         self.engine.ms = 40
         await self.ask("Rewrite the cover letter", whole=False)
-        await until(lambda: len(window.view._following.reply.events_so_far) > 30)
+        await until(lambda: len(window.view.following.reply.events_so_far) > 30)
         await self.picture("streaming")
         window.conversations.new()
         await self.ask("What is a rainbow?", whole=False)
@@ -161,7 +161,7 @@ class Session:
         themes.set_appearance("light")
         self.engine.ms, self.engine.pause_at = 40, 3
         await self.ask("And in Rust?", whole=False)
-        await until(lambda: window.view._following.drafting.is_paused)
+        await until(lambda: window.view.following.drafting.is_paused)
         await self.picture("paused")
         window.view.set_drafting(False)
         await self.picture("switched-off")

@@ -72,6 +72,6 @@ def write_and_send(window, text):
 
 
 def running_text(window):
-    reply = window.view._following.reply
+    reply = window.view.following.reply
     events = reply.events_so_far if reply else []
     return "".join(getattr(event, "text", "") for event in events)

@@ -285,10 +285,10 @@ def test_that_esc_in_the_search_stops_no_answer(in_window, until, qtbot, errors)
         await until(window.sidebar.search.hasFocus)
         window.sidebar.search.setText("heron")
         qtbot.keyClick(window.sidebar.search, Qt.Key.Key_Escape)
-        stopped = window.view._following.reply.controls.stop
+        stopped = window.view.following.reply.controls.stop
         emptied = window.sidebar.search.text()
         qtbot.keyClick(window.sidebar.search, Qt.Key.Key_Escape)
-        stopped_then = window.view._following.reply.controls.stop
+        stopped_then = window.view.following.reply.controls.stop
         gate.set()
         await until(lambda: not window.view.is_answering)
         return stopped, emptied, stopped_then

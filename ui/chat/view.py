@@ -55,7 +55,7 @@ class ChatView(QWidget):
         self.transcript = Transcript(themes)
         self.welcome = Welcome(themes)
         self.composer = Composer(themes, inset=slim(self.transcript, themes, LINE))
-        self._following = Following(self.transcript, self.composer, defaults)
+        self.following = Following(self.transcript, self.composer, defaults)
         self._pages = QStackedLayout()
         self._pages.addWidget(self.welcome)
         self._pages.addWidget(self.transcript)
@@ -77,7 +77,7 @@ class ChatView(QWidget):
     @property
     def is_answering(self) -> bool:
         """Whether an answer is being written here."""
-        return self._following.reply is not None
+        return self.following.reply is not None
 
     @property
     def model_name(self) -> str:
@@ -102,7 +102,7 @@ class ChatView(QWidget):
         self.conversation = conversation
         if not self._unstored:
             self.settings = conversation.settings
-        self._following.set_settings(self.settings, self.model_name)
+        self.following.set_settings(self.settings, self.model_name)
         self._show_model()
         self.described.emit()
 
@@ -117,20 +117,20 @@ class ChatView(QWidget):
 
     def set_drafting(self, on: bool) -> None:
         """Switch drafting here, also in the middle of an answer."""
-        self.settings = self._following.switch(on)
+        self.settings = self.following.switch(on)
         if self.here is not None:
             self._unstored += 1
             self._tasks.start(self._stored_drafting(self.here, on))
 
     def toggle_drafting(self) -> None:
         """Switch drafting here to what it is not."""
-        self.set_drafting(not self._following.drafting.on)
+        self.set_drafting(not self.following.drafting.on)
 
     def stop(self) -> None:
         """End the answer that is being written here."""
-        if self._following.reply is not None:
+        if self.following.reply is not None:
             self.composer.show_stopping()
-            self._following.reply.stop()
+            self.following.reply.stop()
 
     def send(self, text: str) -> None:
         """Send `text`; the box is emptied once it is saved."""
@@ -140,7 +140,7 @@ class ChatView(QWidget):
 
     def _connect(self) -> None:
         self.replies.ended.connect(self._ended)
-        self._following.began.connect(self.replies.changed)
+        self.following.began.connect(self.replies.changed)
         self.composer.send_asked.connect(self.send)
         self.composer.stop_asked.connect(self.stop)
         self.composer.switch.shown.connect(self.drafting_shown)
@@ -160,7 +160,7 @@ class ChatView(QWidget):
         self._stop_editing()
         self._unsent[self.here] = self.composer.text
         self.composer.release()
-        self._following.leave()
+        self.following.leave()
 
     def _arrive(self) -> None:
         self.composer.write(self._unsent.pop(self.here, ""))
@@ -198,8 +198,8 @@ class ChatView(QWidget):
     def _show_messages(self, messages: list[Message]) -> None:
         self.transcript.show_messages(messages)
         self._pages.setCurrentIndex(1 if messages else 0)
-        self._following.show_stored(self.settings, self.model_name, messages)
-        self._following.watch(self.replies.of(self.here))
+        self.following.show_stored(self.settings, self.model_name, messages)
+        self.following.watch(self.replies.of(self.here))
         self._show_model()
 
     def _show_model(self) -> None:
@@ -260,14 +260,14 @@ class ChatView(QWidget):
         self.replies.add(reply)
         show = None
         if self.here == reply.conversation:
-            self._following.watch(reply)
-            show = self._following.receive
+            self.following.watch(reply)
+            show = self.following.receive
         self.conversations_changed.emit()
         await self.replies.run(reply, show)
 
     def _ended(self, reply: Reply) -> None:
-        self._following.end(reply)
-        self._following.others_changed()
+        self.following.end(reply)
+        self.following.others_changed()
         self.conversations_changed.emit()
 
     async def _stored_drafting(self, conversation: int, on: bool) -> None:
@@ -279,14 +279,14 @@ class ChatView(QWidget):
 
     async def _set_settings(self, settings: Settings) -> None:
         if self.here is not None:
-            here, was_on = self.here, self._following.drafting.on
+            here, was_on = self.here, self.following.drafting.on
             await self._chat.set_settings(here, settings)
             is_on = settings.drafting.wish != "off"
             if is_on != was_on:
                 await self._chat.set_drafting(here, is_on)  # also for the answer that is written
             self.conversations_changed.emit()
         self.settings = settings
-        self._following.set_settings(settings, self.model_name)
+        self.following.set_settings(settings, self.model_name)
         self._show_model()
         self.described.emit()
 

@@ -36,7 +36,7 @@ def test_that_an_answer_opened_again_is_caught_up_with(in_window, until, errors)
         await until(lambda: first in window.conversations._listed)
         window.conversations.open(first)
         await until(lambda: view.is_answering)
-        message = view._following.reply.message
+        message = view.following.reply.message
         shown = view.transcript.view_of(message)
         caught_up = shown.text, shown.strip.isVisible()
         await until(lambda: len(shown.text) > len(caught_up[0]))
@@ -66,7 +66,7 @@ def test_that_a_message_to_another_conversation_waits_and_says_so(in_window, unt
         await until(lambda: view.is_answering)
         second = view.here
         await until(lambda: view.replies.waiting == {second})
-        note = view._following._progress.note
+        note = view.following._progress.note
         await until(lambda: _marks(window) == {first: "answering", second: "waiting"})
         gate.set()
         await until(lambda: not view.replies.answering)

@@ -118,7 +118,7 @@ def test_that_drafting_switched_off_in_the_form_holds_from_the_next_round(in_win
         sheet = window.open_chat_settings()
         sheet.drafting.setCurrentIndex(sheet.drafting.findData("off"))
         sheet.accept()
-        reply = view._following.reply
+        reply = view.following.reply
         await until(
             lambda: [e.mode for e in reply.events_so_far if hasattr(e, "mode")][-1] == "plain"
         )

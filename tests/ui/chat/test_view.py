@@ -78,7 +78,7 @@ def test_that_the_switch_works_in_the_middle_of_an_answer(in_window, until, erro
 
 
 def _modes(view):
-    reply = view._following.reply
+    reply = view.following.reply
     return [e.mode for e in (reply.events_so_far if reply else []) if hasattr(e, "mode")]
 
 
