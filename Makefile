@@ -31,6 +31,8 @@ checks:
 
 bench: setup
 	@$(bin)/slipstream bench --all
+	@$(bin)/python tests/bench/window.py 2> /dev/null
+	@$(bin)/python tests/bench/ui_stream.py 2> /dev/null
 	@$(bin)/python tests/bench/drafter.py
 
 bench-peers: setup
