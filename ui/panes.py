@@ -1,4 +1,4 @@
-"""Sidebar and content side by side; in a narrow window the sidebar slides over."""
+"""A panel and its content side by side; where it is narrow, the panel slides over."""
 
 import sys
 
@@ -12,7 +12,7 @@ SLIDE_MS = 150
 
 
 class Scrim(QWidget):
-    """Dims what lies under the sidebar; a click on it closes the sidebar."""
+    """Dims what lies under the panel; a click on it closes the panel."""
 
     clicked = Signal()
 
@@ -28,67 +28,66 @@ class Scrim(QWidget):
 
 
 class Panes(QWidget):
-    """Lays out the sidebar and the content.
+    """Lays out a panel and the content beside it, the panel first or `at_end`.
 
-    In a wide window the sidebar stays as it was chosen; in a narrow one it is closed until asked
-    for, and closes again when something in it was chosen.
+    Where there is room the panel stays as it was chosen; where it is narrow it is closed until
+    asked for, and closes again when something in it was chosen.
 
     Signals:
-        sidebar_shown: carries whether the sidebar is visible.
+        panel_shown: carries whether the panel is visible.
     """
 
-    sidebar_shown = Signal(bool)
+    panel_shown = Signal(bool)
 
-    def __init__(self, sidebar: QWidget, content: QWidget) -> None:
+    def __init__(self, panel: QWidget, content: QWidget, *, at_end: bool = False) -> None:
         super().__init__()
-        self._sidebar, self._content = sidebar, content
+        self._panel, self._content, self._at_end = panel, content, at_end
         self._scrim = Scrim()
-        for widget in (content, self._scrim, sidebar):
+        for widget in (content, self._scrim, panel):
             widget.setParent(self)
-        self._is_wanted = True  # in a wide window
-        self._is_over = False  # in a narrow window
-        self._slide = QPropertyAnimation(sidebar, b"pos", self)
+        self._is_wanted = True  # where there is room
+        self._is_over = False  # where there is none
+        self._slide = QPropertyAnimation(panel, b"pos", self)
         self._slide.setEasingCurve(QEasingCurve.Type.OutCubic)
         self._slide.finished.connect(self._slid)
         self._scrim.clicked.connect(self.close_over)
         self._scrim.hide()
-        sidebar.installEventFilter(self)
-        self.setMinimumSize(360, 360)
+        panel.installEventFilter(self)
 
     @property
     def is_narrow(self) -> bool:
-        """Whether the sidebar has to lie over the content."""
+        """Whether the panel has to lie over the content."""
         return self.width() < NARROW
 
     @property
-    def is_sidebar_wanted(self) -> bool:
-        """Whether a wide window shows the sidebar."""
+    def is_wanted(self) -> bool:
+        """Whether the panel is shown where there is room."""
         return self._is_wanted
 
     @property
-    def is_sidebar_visible(self) -> bool:
-        """Whether the sidebar is on screen."""
+    def is_panel_visible(self) -> bool:
+        """Whether the panel is on screen."""
         return self._is_over if self.is_narrow else self._is_wanted
 
-    def want_sidebar(self, is_wanted: bool) -> None:
-        """Show the sidebar in a wide window, or not."""
+    def want(self, is_wanted: bool) -> None:
+        """Show the panel where there is room, or not."""
         self._is_wanted = is_wanted
         self._arrange()
 
-    def toggle_sidebar(self) -> None:
-        """Show the sidebar when it is hidden, hide it when it is shown."""
+    def toggle(self) -> None:
+        """Show the panel when it is hidden, hide it when it is shown."""
         if not self.is_narrow:
-            self.want_sidebar(not self._is_wanted)
+            self.want(not self._is_wanted)
         elif self._is_over:
             self.close_over()
         else:
             self._is_over = True
             self._arrange()
             self._run_slide(self._away, self._home)
-            self._sidebar.setFocus()
+            self._panel.setFocus()
 
     def close_over(self) -> None:
-        """Take away the sidebar that lies over the content; a docked one stays."""
+        """Take away the panel that lies over the content; a docked one stays."""
         if self._is_over:
             self._is_over = False
             self._run_slide(self._home, self._away)
@@ -107,8 +106,8 @@ class Panes(QWidget):
             self._arrange()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Qt's hook: the sidebar got wider or narrower with its text."""
-        if event.type() == QEvent.Type.Resize and watched is self._sidebar:
+        """Qt's hook: the panel got wider or narrower with its text."""
+        if event.type() == QEvent.Type.Resize and watched is self._panel:
             self._place_content()
         return super().eventFilter(watched, event)
 
@@ -116,30 +115,31 @@ class Panes(QWidget):
         self._slide.stop()
         self._place_content()
         self._scrim.setGeometry(self.rect())
-        self._sidebar.setGeometry(self._home.x(), 0, self._sidebar.width(), self.height())
-        self._sidebar.setVisible(self.is_sidebar_visible)
+        self._panel.setGeometry(self._home.x(), 0, self._panel.width(), self.height())
+        self._panel.setVisible(self.is_panel_visible)
         self._scrim.setVisible(self.is_narrow and self._is_over)
-        self.sidebar_shown.emit(self.is_sidebar_visible)
+        self.panel_shown.emit(self.is_panel_visible)
 
     def _place_content(self) -> None:
         is_docked = not self.is_narrow and self._is_wanted
-        taken = self._sidebar.width() if is_docked else 0
+        taken = self._panel.width() if is_docked else 0
         left = 0 if self._is_mirrored else taken
         self._content.setGeometry(left, 0, self.width() - taken, self.height())
 
     @property
     def _is_mirrored(self) -> bool:
-        return self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+        """Whether the panel is on the right."""
+        return (self.layoutDirection() == Qt.LayoutDirection.RightToLeft) != self._at_end
 
     @property
     def _home(self) -> QPoint:
-        """Where the visible sidebar lies."""
-        return QPoint(self.width() - self._sidebar.width() if self._is_mirrored else 0, 0)
+        """Where the visible panel lies."""
+        return QPoint(self.width() - self._panel.width() if self._is_mirrored else 0, 0)
 
     @property
     def _away(self) -> QPoint:
         """Where it comes from."""
-        return QPoint(self.width() if self._is_mirrored else -self._sidebar.width(), 0)
+        return QPoint(self.width() if self._is_mirrored else -self._panel.width(), 0)
 
     def _run_slide(self, start: QPoint, end: QPoint) -> None:
         hint = QStyle.StyleHint.SH_Widget_Animation_Duration

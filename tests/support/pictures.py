@@ -169,7 +169,7 @@ class Session:
         await until(lambda: not window.view.is_answering)
         window.resize(480, 780)
         await self.picture("narrow")
-        window.panes.toggle_sidebar()
+        window.panes.toggle()
         await self.picture("narrow-sidebar")
         window.resize(1180, 780)
         themes.set_text_size(1.75)

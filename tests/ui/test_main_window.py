@@ -24,13 +24,13 @@ def test_that_the_conversation_and_its_answer_are_there_after_a_restart(
 ):
     async def before(window):
         await answered(window, "remember me")
-        window.panes.want_sidebar(False)
+        window.panes.want(False)
         return window.view.here
 
     async def after(window):
         await until(lambda: window.view.here is not None)
         messages = await window.view._chat.messages(window.view.here)
-        return window.view.here, messages[1].text, window.panes.is_sidebar_wanted
+        return window.view.here, messages[1].text, window.panes.is_wanted
 
     here = in_window(SlowEngine(tokens=3), before)
     text = words(0) + words(1) + words(2)
@@ -79,7 +79,7 @@ def test_that_no_two_menu_actions_share_a_shortcut(in_window, errors):
 
 def test_that_a_narrow_window_lays_the_sidebar_over_and_takes_it_away(in_window, until, errors):
     async def scene(window):
-        states = [window.panes.is_sidebar_visible]
+        states = [window.panes.is_panel_visible]
         window.resize(500, 700)
         states.append(window.sidebar.isVisible())
         window.title_bar.sidebar_button.click()
