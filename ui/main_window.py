@@ -66,6 +66,7 @@ class MainWindow(QMainWindow):
         self.panes = Panes(self.sidebar, self._column())
         self.setCentralWidget(self.panes)
         self.menus = Menus(self)
+        self.panes.setMinimumSize(360, 360)
         self.preferences = Preferences(
             settings, themes, self.view.composer, self.menus, self.problem_bar, self
         )
@@ -77,7 +78,7 @@ class MainWindow(QMainWindow):
         self._describe()
         state = settings.current.window
         placement.restore(self, state)
-        self.panes.want_sidebar(state.sidebar > 0)
+        self.panes.want(state.sidebar > 0)
         for problem in program.problems:
             self.problem_bar.show_problem(problem)
         tasks.start(self.conversations.begin(state.conversation))
@@ -95,7 +96,7 @@ class MainWindow(QMainWindow):
 
     def keep_place(self) -> None:
         """Remember where the window is and what it shows."""
-        sidebar = self.sidebar.width() if self.panes.is_sidebar_wanted else 0
+        sidebar = self.sidebar.width() if self.panes.is_wanted else 0
         place = replace(placement.of(self), sidebar=sidebar, conversation=self.view.here)
         self.preferences.keep_window(place)
 
@@ -121,7 +122,7 @@ class MainWindow(QMainWindow):
             (menus.find_chat, self._find_chat),
             (menus.close_window, self.close),
             (menus.quit_, self.close),
-            (menus.sidebar, self.panes.toggle_sidebar),
+            (menus.sidebar, self.panes.toggle),
             (menus.stop, view.stop),
             (menus.regenerate, view.again.regenerate_last),
             (menus.continue_, view.again.continue_last),
@@ -136,11 +137,11 @@ class MainWindow(QMainWindow):
         ):
             action.triggered.connect(slot)
         self.sidebar.settings_asked.connect(self.preferences.open_sheet)
-        self.sidebar.hide_asked.connect(self.panes.toggle_sidebar)
-        self.title_bar.sidebar_asked.connect(self.panes.toggle_sidebar)
+        self.sidebar.hide_asked.connect(self.panes.toggle)
+        self.title_bar.sidebar_asked.connect(self.panes.toggle)
         self.title_bar.new_asked.connect(conversations.new)
         self.preferences.mode_chosen.connect(self._seed_mode)
-        self.panes.sidebar_shown.connect(self._sidebar_shown)
+        self.panes.panel_shown.connect(self._sidebar_shown)
         self.problem_bar.acted.connect(self._act)
         view.problem_action_asked.connect(self._act_here)
         view.settings_asked.connect(self.open_chat_settings)
@@ -186,14 +187,14 @@ class MainWindow(QMainWindow):
         self.title_bar.show_sidebar(is_visible and not self.panes.is_narrow)
 
     def _find_chat(self) -> None:
-        if not self.panes.is_sidebar_visible:
-            self.panes.toggle_sidebar()
+        if not self.panes.is_panel_visible:
+            self.panes.toggle()
         self.sidebar.search.setFocus()
         self.sidebar.search.selectAll()
 
     def _rename_here(self) -> None:
-        if not self.panes.is_sidebar_visible:
-            self.panes.toggle_sidebar()
+        if not self.panes.is_panel_visible:
+            self.panes.toggle()
         self.conversations.rename_here()
 
     def _unload(self) -> None:
