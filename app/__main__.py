@@ -96,7 +96,7 @@ def _command(words: list[str], terminal: Terminal, make_engine: Callable[[], Any
         case "bench":
             return bench_command.run(args, terminal, make_engine)
         case "check":
-            return check_command.run(args, terminal)
+            return check_command.run(args, terminal, make_engine)
         case _:
             return doctor.run(args, terminal, make_engine)
 

@@ -1,8 +1,10 @@
 """`slipstream check`: is checking several tokens at once exact for this model on this machine?"""
 
 import argparse
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
+from app import check_replies
 from app.command_line import add_model, chosen_model, whole
 from app.folders import Folders
 from app.gates import Gates
@@ -26,11 +28,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--widest", type=whole(2, 64), default=_WIDEST, metavar="W", help="measure 2 to W rows"
     )
     parser.add_argument("--again", action="store_true", help="measure even if it was before")
+    check_replies.add_options(parser)
 
 
-def run(args: argparse.Namespace, terminal: Terminal) -> int:
+def run(args: argparse.Namespace, terminal: Terminal, make_engine: Callable[[], Any]) -> int:
     """Measure or recall, print, and return the exit code; a fault is a failure."""
     try:
+        if args.replies:
+            return check_replies.run(args, chosen_model(args), terminal, make_engine)
         key, gate = _gate(chosen_model(args), args.widest, again=args.again, terminal=terminal)
     except EngineError as error:
         event = failed(error)
