@@ -17,39 +17,10 @@ from engine.drafters.dspark_weights import shapes
 from engine.errors import DrafterRefused, ModelRefused
 from engine.loading import check as check_model
 from engine.target import Target
+from support.published_dspark import CONFIGS, PARAMETERS
 from support.tiny import tiny, tiny_config
 from support.tiny_dspark import DEEPSPEC, LIQUID, random_weights, write_drafter
 from support.tiny_lfm2 import DENSE, tiny_lfm2
-
-# The published values, in the words of the files.
-PUBLISHED = LIQUID | {
-    "hidden_size": 2048,
-    "num_hidden_layers": 5,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "head_dim": 64,
-    "intermediate_size": 6144,
-    "vocab_size": 128000,
-    "rope_theta": 1e7,
-    "max_position_embeddings": 128000,
-    "layer_types": ["full_attention"] * 5,
-    "block_size": 9,
-    "markov_rank": 256,
-    "dflash_config": {
-        "mask_token_id": 125017,
-        "target_layer_ids": [2, 9, 17, 21, 27],
-        "num_target_layers": 30,
-    },
-}
-SMALLER = PUBLISHED | {
-    "vocab_size": 65536,
-    "rope_theta": 1e6,
-    "dflash_config": {
-        "mask_token_id": 64402,
-        "target_layer_ids": [2, 5, 8, 11, 14],
-        "num_target_layers": 16,
-    },
-}
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +49,7 @@ def changed(config, **fields):
 
 
 @pytest.mark.parametrize(
-    ("config", "parameters"), [(PUBLISHED, 327_707_521), (SMALLER, 295_725_953)]
+    ("config", "parameters"), [(CONFIGS[name], PARAMETERS[name]) for name in CONFIGS], ids=CONFIGS
 )
 def test_that_published_configs_have_the_published_sizes(config, parameters):
     checked = check(config)

@@ -1,21 +1,20 @@
 """Drafters of packed targets, of published sizes, and what a round reads from the device."""
 
+import gc
 import json
-import struct
 
 import mlx.core as mx
-import numpy as np
 import pytest
 from mlx import nn
 
 from engine import session as session_module
 from engine.drafters import open_drafter
-from engine.drafters.dspark_config import check
-from engine.drafters.dspark_weights import shapes
+from engine.drafters.dspark import Settings
 from engine.proposers import Context
 from engine.request import Sampling
 from engine.session import Session
 from engine.target import Target
+from support.published_dspark import CONFIGS, PARAMETERS, thin_target, write_random
 from support.tiny import P
 from support.tiny_dspark import LIQUID, random_weights, write_drafter
 from support.tiny_lfm2 import DENSE, MOE, tiny_lfm2
@@ -87,41 +86,34 @@ def test_that_a_drafted_round_reads_the_device_once(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_that_published_sizes_load_with_the_right_memory(tmp_path):
-    # LFM2.5-1.2B-Instruct-DSpark: 62 tensors, 295,725,953 parameters, 591.46 MB of bf16.
-    config = LIQUID | {
-        "hidden_size": 2048, "num_hidden_layers": 5, "num_attention_heads": 32,
-        "num_key_value_heads": 8, "head_dim": 64, "intermediate_size": 6144, "vocab_size": 65536,
-        "rope_theta": 1e6, "layer_types": ["full_attention"] * 5, "block_size": 9,
-        "markov_rank": 256, "dflash_config": {
-            "mask_token_id": 64402, "target_layer_ids": [0, 1], "num_target_layers": 2,
-        },
-    }  # fmt: skip
-    config["dflash_config"]["target_layer_ids"] = [0, 1]
-    wanted = shapes(check(config))
-    header, at, rng = {}, 0, np.random.default_rng(1)
-    for name, shape in wanted.items():
-        size = 2 * int(np.prod(shape))
-        header[name] = {"dtype": "BF16", "shape": list(shape), "data_offsets": [at, at + size]}
-        at += size
-    head = json.dumps(header).encode()
-    with (tmp_path / "model.safetensors").open("wb") as file:
-        file.write(struct.pack("<Q", len(head)) + head)
-        for shape in wanted.values():  # small numbers of either sign: 0x3c80 is 1/64
-            bits = rng.integers(0, 128, int(np.prod(shape)), dtype=np.uint16) + 0x3C00
-            file.write((bits | rng.integers(0, 2, bits.size, dtype=np.uint16) << 15).tobytes())
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    lfm2 = DENSE | {
-        "hidden_size": 2048, "num_hidden_layers": 2, "num_attention_heads": 32, "vocab_size": 65536,
-        "num_key_value_heads": 8, "layer_types": ["conv", "full_attention"], "block_dim": 2048,
-        "block_ff_dim": 96,
-    }  # fmt: skip
-    model = tiny_lfm2(lfm2)
-    model.set_dtype(mx.bfloat16)
-    target = Target(model, dict(lfm2), (0, 1))
-    opened = open_drafter(tmp_path, target)
-    parameters = 295_725_953 - 3 * 2048 * 2048  # two taps here, not five
-    assert opened.nbytes == 2 * parameters
+@pytest.mark.parametrize(
+    ("name", "bits"),
+    [
+        ("LFM2.5-1.2B-Instruct-DSpark", 0),
+        ("LFM2.5-1.2B-Instruct-DSpark", 8),
+        ("LFM2.5-2.6B-DSpark", 0),
+    ],
+)
+def test_that_published_sizes_load_with_the_right_memory(name, bits, tmp_path):
+    parameters = PARAMETERS[name]
+    write_random(tmp_path, CONFIGS[name])
+    with (tmp_path / "model.safetensors").open("rb") as file:
+        tensors = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    assert len(tensors) == 62
+    target = thin_target(name)
+    gc.collect()
+    mx.clear_cache()
+    before = mx.get_active_memory()
+    opened = open_drafter(tmp_path, target, Settings(bits))
+    assert len(opened.tapped) == 5
+    if bits:
+        # Linear layers but the confidence row in groups of 64: a byte each and 4 bytes a group.
+        whole = CONFIGS[name]["vocab_size"] * 256 + 2048 * (2 + 2 * 5) + 2 * 64 * 5 + 2048 + 256 + 1
+        packed = parameters - whole
+        assert opened.nbytes == 2 * whole + packed + 4 * packed // 64
+    else:
+        assert opened.nbytes == 2 * parameters
+    assert opened.nbytes <= mx.get_active_memory() - before <= opened.nbytes + (1 << 20)
     drafter = opened.start()
     drafter.observe(P, target.forward(P, target.new_cache()).taps)
     proposal = drafter.propose(Context([*P, 1], 0, GREEDY), 9)
@@ -129,3 +121,12 @@ def test_that_published_sizes_load_with_the_right_memory(tmp_path):
     assert float(proposal.sound.item()) == 1.0
     # 10 KiB a token in bf16: five layers, keys and values, 8 heads of 64.
     assert drafter.nbytes() == 512 * 10240
+
+
+def test_that_8_bits_of_the_published_size_are_361_mib():
+    # The figure of the release notes: bf16 625 MiB, 8 bits 361 MiB.
+    name = "LFM2.5-2.6B-DSpark"
+    whole = 128000 * 256 + 2048 * 12 + 2 * 64 * 5 + 2048 + 256 + 1
+    packed = PARAMETERS[name] - whole
+    assert round(2 * PARAMETERS[name] / 2**20) == 625
+    assert round((2 * whole + packed * 17 / 16) / 2**20) == 361
