@@ -16,7 +16,6 @@ import mlx.core as mx
 from mlx import nn
 from mlx.utils import tree_flatten  # pyright: ignore[reportUnknownVariableType] untyped there
 
-from engine.cache import Cache
 from engine.layers import SlidingCache
 from engine.sampling import to_host
 from engine.target import Target
@@ -144,17 +143,20 @@ def measure(target: Target, widths: Sequence[int] = WIDTHS, *, seed: int = 0) ->
     seen = {width: Width(width, equal=True) for width in wanted}
     spread, magnitude, dtype = 0.0, 0.0, "float32"
     lengths = _prompt_lengths(target, wanted[-1])
+    text = _Text(target, lengths[-1] + wanted[-1] + 1, seed)
     for length in lengths:
-        run = _Run(target, length, wanted[-1], seed)
-        if run.not_run:
-            seen = {w: Width(w, equal=False, not_run=run.not_run) for w in wanted}
-            continue
-        spread, magnitude = max(spread, run.spread), max(magnitude, run.magnitude)
-        dtype = _name(run.steps)
-        for width in wanted:
-            # One prompt is enough to see what a block leaves behind: the longest, for the windows.
-            found = run.compare(width, step_after=length == lengths[-1])
-            seen[width] = _worse(seen[width], found)
+        # One prompt is enough to see what a block leaves behind: the longest, for the windows.
+        last = length == lengths[-1]
+        try:
+            text.read(length, wanted[-1] + last)
+        except _CANNOT_RUN as error:
+            seen = {w: Width(w, equal=False, not_run=_reason(error)) for w in wanted}
+            break
+        spread, magnitude = max(spread, text.spread), max(magnitude, text.magnitude)
+        dtype = _name(text.steps)
+        compared = [text.launch(width, step_after=last) for width in wanted]
+        for width, one in zip(wanted, compared, strict=True):
+            seen[width] = _worse(seen[width], _found(width, one))
     return Gate(tuple(seen.values()), spread, magnitude, dtype, lengths)
 
 
@@ -179,56 +181,68 @@ def key(identity: str, target: Target, backend: str) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
-class _Run:
-    """One prompt, its one-row steps, and blocks to hold against them."""
+class _Text:
+    """A text that grows from prompt to prompt, its one-row steps, and blocks to hold against them.
 
-    def __init__(self, target: Target, length: int, rows: int, seed: int) -> None:
-        self._target, self._length = target, length
-        self._ids = _ids(target.vocab_size, length + rows + 1, seed)
-        self.not_run = ""
+    Passes are scheduled and not waited for, so that building one overlaps with running another.
+    """
+
+    def __init__(self, target: Target, length: int, seed: int) -> None:
+        self._target, self._ids = target, _ids(target.vocab_size, length, seed)
+        self._cache, self._length = target.new_cache(), 0
         self.spread = self.magnitude = 0.0
-        self.steps = mx.zeros((0, 0))  # (rows + 1, vocab)
-        try:
-            self._cache = self._prefilled()
-            ids = self._ids[length:]
-            self.steps = mx.concatenate([self._forward([token]) for token in ids])
-            floats = _float(self.steps)
-            self.spread, self.magnitude = to_host(
-                mx.stack([mx.std(floats), mx.max(mx.abs(floats))])
-            )
-        except _CANNOT_RUN as error:
-            self.not_run = _reason(error)
+        self.steps = mx.zeros((0, 0))  # (rows, vocab)
 
-    def compare(self, width: int, *, step_after: bool) -> Width:
-        """Hold a block of `width` rows, and the step after it, against the one-row steps."""
+    def read(self, length: int, rows: int) -> None:
+        """Read on to `length` tokens, in chunks, and make `rows` one-row steps after them."""
+        self._cache.rollback(self._length)
+        for begin in range(self._length, length, _CHUNK):
+            self._target.forward(self._ids[begin : min(begin + _CHUNK, length)], self._cache)
+            self._cache.settle()
+        self._length = length
+        ids = self._ids[length : length + rows]
+        self.steps = mx.concatenate([self._forward([token]) for token in ids])
+        floats = self.steps.astype(mx.float32)
+        self.spread, self.magnitude = to_host(mx.stack([mx.std(floats), mx.max(mx.abs(floats))]))
+
+    def launch(self, width: int, *, step_after: bool) -> mx.array | BaseException:
+        """A block of `width` rows, and the step after it, against the one-row steps.
+
+        Returns the largest difference and whether each row is equal, float32 and not waited for,
+        or what kept it from running.
+        """
         ids = self._ids[self._length :]
         try:
             self._cache.rollback(self._length)
             rows = self._forward(ids[:width])
             if step_after:
                 rows = mx.concatenate([rows, self._forward([ids[width]])])
+            steps = self.steps[: rows.shape[0]]
+            difference = mx.max(mx.abs(rows.astype(mx.float32) - steps.astype(mx.float32)))[None]
+            compared = mx.concatenate([difference, _same_bits(rows, steps).astype(mx.float32)])
+            mx.async_eval(compared)
         except _CANNOT_RUN as error:
-            return Width(width, equal=False, not_run=_reason(error))
-        steps = self.steps[: rows.shape[0]]
-        same = cast("list[bool]", _same_bits(rows, steps).tolist())
-        if all(same):
-            return Width(width, equal=True)
-        first = same.index(False)
-        [difference] = to_host(mx.max(mx.abs(_float(rows) - _float(steps)))[None])
-        return Width(width, False, difference, first, "cache" if first else "kernels")
-
-    def _prefilled(self) -> Cache:
-        cache = self._target.new_cache()
-        for begin in range(0, self._length, _CHUNK):
-            self._target.forward(self._ids[begin : min(begin + _CHUNK, self._length)], cache)
-            cache.settle()
-        return cache
+            return error
+        return compared
 
     def _forward(self, ids: Sequence[int]) -> mx.array:
         logits = self._target.forward(ids, self._cache).logits
-        mx.eval(logits)
-        self._cache.settle()
+        mx.async_eval(logits, [layer.state for layer in self._cache.layers])
         return logits
+
+
+def _found(width: int, compared: mx.array | BaseException) -> Width:
+    """What a comparison says of a width."""
+    if isinstance(compared, BaseException):
+        return Width(width, equal=False, not_run=_reason(compared))
+    try:
+        difference, *same = to_host(compared)
+    except _CANNOT_RUN as error:
+        return Width(width, equal=False, not_run=_reason(error))
+    if all(same):
+        return Width(width, equal=True)
+    first = same.index(0.0)
+    return Width(width, False, difference, first, "cache" if first else "kernels")
 
 
 # What MLX and the caches raise when a pass or a rollback is impossible.
@@ -268,10 +282,6 @@ def _worse(a: Width, b: Width) -> Width:
     largest = b.max_difference if a.max_difference <= b.max_difference else a.max_difference
     largest = b.max_difference if b.max_difference != b.max_difference else largest
     return Width(a.width, False, largest, first, "cache" if first else "kernels")
-
-
-def _float(logits: mx.array) -> mx.array:
-    return logits.astype(mx.float32)
 
 
 def _arrays(model: nn.Module) -> list[mx.array]:
