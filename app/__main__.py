@@ -108,9 +108,10 @@ def _engine() -> Engine:
     prepare()
     from app.folders import Folders
     from app.gates import Gates
+    from app.version import program_version
     from engine.engine import Engine
 
-    return Engine(Gates(Folders.standard().cache / "exactness"))
+    return Engine(Gates(Folders.standard().cache / "exactness"), program_version())
 
 
 if __name__ == "__main__":

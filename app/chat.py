@@ -2,10 +2,20 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import takewhile
 
+from app.checking import Check, has_words_to_check
 from app.confined import Confined
 from app.conversation import Conversation, Message, Settings
 from app.problem import Problem, ProblemError
+from app.refusals import (
+    BEING_ANSWERED,
+    BEING_CHECKED,
+    BEING_WRITTEN,
+    GONE,
+    NOTHING_TO_CHECK,
+    NOTHING_TO_SEND,
+)
 from app.reply import EngineLike, Reply, Show
 from app.settings import SettingsFile, complaints_about
 from app.store import ConversationStore
@@ -17,10 +27,11 @@ from engine.request import Request
 
 
 class Chat:
-    """Conversations, and the replies that are being written in them.
+    """Conversations, the replies that are being written in them, and the check of one.
 
     Replies are written one at a time, in the order in which they were asked for. While a message
-    is being written, `messages` gives it as it was before; `Reply.events_so_far` is the rest.
+    is being written, `messages` gives it as it was before; `Reply.events_so_far` is the rest. A
+    check gives way to whatever else is asked of the engine.
     """
 
     def __init__(
@@ -34,6 +45,7 @@ class Chat:
         self._collect = collect  # Python's collector, on the thread that may run it
         self._replies: dict[int, Reply] = {}  # by conversation, in order
         self._opening: set[int] = set()
+        self._check: Check | None = None
 
     async def conversations(self, search: str = "") -> list[Conversation]:
         """Those whose title or messages have all words of `search`; pinned first, then newest."""
@@ -57,7 +69,7 @@ class Chat:
         """
         message = await self._store.call(lambda store: store.message(message_id))
         if message is None:
-            raise ProblemError(_GONE)
+            raise ProblemError(GONE)
         return message
 
     async def new(self, settings: Settings | None = None) -> Conversation:
@@ -78,6 +90,8 @@ class Chat:
         """Stop what is written in a conversation and hide it; it goes at the next start."""
         if reply := self.running(conversation_id):
             reply.stop()
+        if self._check is not None and self._check.conversation == conversation_id:
+            self._check.stop()
         await self._store.call(lambda store: store.delete(conversation_id))
         if self._engine.is_made:
             self._engine.begin(lambda engine: _forget(engine, conversation_id))
@@ -113,7 +127,7 @@ class Chat:
         """
         words = sound(text)
         if not words.strip():
-            raise ProblemError(_NOTHING)
+            raise ProblemError(NOTHING_TO_SEND)
 
         def add(store: ConversationStore) -> tuple[Message | None, Message]:
             branch = store.messages(conversation_id)
@@ -134,7 +148,7 @@ class Chat:
         """Ask `text` instead of the question `message_id`, in a branch beside it."""
         words = sound(text)
         if not words.strip():
-            raise ProblemError(_NOTHING)
+            raise ProblemError(NOTHING_TO_SEND)
         message = await self.message(message_id)
         return await self._open(
             message.conversation, lambda s: s.add_turn(message.conversation, message.parent, words)
@@ -163,8 +177,40 @@ class Chat:
             return None
         return reply
 
+    @property
+    def checking(self) -> Check | None:
+        """The check that was begun and is not over."""
+        if self._check is not None and self._check.over.is_set():
+            self._check = None
+        return self._check
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether a reply is being written or waits to be."""
+        return bool(self._opening) or any(self.running(id_) for id_ in list(self._replies))
+
+    async def check(self, message_id: int) -> Check:
+        """A check of an answer, to be run; one of another answer gives way to it.
+
+        Raises:
+            ProblemError: there is nothing to check, it is being checked, or an answer is written.
+        """
+        message = await self.message(message_id)
+        conversation = await self._store.call(lambda s: s.conversation(message.conversation))
+        if not has_words_to_check(message):
+            raise ProblemError(NOTHING_TO_CHECK)
+        if self.is_answering:
+            raise ProblemError(BEING_WRITTEN)
+        if self.checking is not None and self.checking.message == message_id:
+            raise ProblemError(BEING_CHECKED)
+        self._give_way()
+        choice = model_of(conversation.settings if conversation else Settings())
+        self._check = Check(self._engine, self._store, message, choice)
+        return self._check
+
     async def load(self, conversation_id: int, show: Show) -> None:
         """Load the model of a conversation before it is asked anything."""
+        self._give_way()
         conversation = await self._store.call(lambda s: s.conversation(conversation_id))
         choice = model_of(conversation.settings if conversation else Settings())
         controls = Controls()
@@ -179,6 +225,7 @@ class Chat:
 
     async def unload(self) -> None:
         """Give the memory of the models back, after the replies that were asked for."""
+        self._give_way()
         if not self._engine.is_made:
             return
         await self._engine.call(lambda engine: engine.unload())
@@ -186,7 +233,9 @@ class Chat:
         await self._engine.call(lambda engine: engine.unload())
 
     async def close(self) -> None:
-        """Stop every reply and wait until those that run are saved."""
+        """Stop every reply and the check, and wait until what runs is saved."""
+        if self._check is not None:
+            await self._check.close()
         for reply in list(self._replies.values()):
             await reply.close()
 
@@ -198,6 +247,7 @@ class Chat:
         goes_on: bool = False,
     ) -> Reply:
         self._refuse_if_busy(conversation_id)
+        self._give_way()
         self._opening.add(conversation_id)
 
         def open_(store: ConversationStore) -> tuple[Message | None, Message, Request]:
@@ -218,17 +268,18 @@ class Chat:
         self._replies[conversation_id] = reply
         return reply
 
+    def _give_way(self) -> None:
+        """End the check at its next token, for other work."""
+        if self._check is not None:
+            self._check.stop()
+
     def _is_behind(self, reply: Reply) -> bool:
-        for other in self._replies.values():
-            if other is reply:
-                return False
-            if not other.over.is_set():
-                return True
-        return False
+        earlier = takewhile(lambda other: other is not reply, self._replies.values())
+        return any(not other.over.is_set() for other in earlier)
 
     def _refuse_if_busy(self, conversation_id: int) -> None:
         if conversation_id in self._opening or self.running(conversation_id):
-            raise ProblemError(_BUSY)
+            raise ProblemError(BEING_ANSWERED)
 
     def _checked(self, settings: Settings) -> Settings:
         if complaints := complaints_about(settings):
@@ -247,20 +298,3 @@ class Chat:
 def _forget(engine: EngineLike, conversation: int) -> Iterator[None]:
     engine.forget(str(conversation))
     yield
-
-
-_NOTHING = Problem(
-    "There is nothing to send", "The message has no text.", "Nothing was changed.", "Write"
-)
-_BUSY = Problem(
-    "This conversation is being answered",
-    "One answer at a time is written in a conversation.",
-    "Your text stays in the box.",
-    "Stop",
-)
-_GONE = Problem(
-    "This message is gone",
-    "Its conversation was deleted.",
-    "The other conversations are not affected.",
-    "Choose another",
-)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from app.receipts import Receipt
 from engine.events import Finished, Round
 from engine.request import Drafting, Sampling
 
@@ -80,6 +81,7 @@ class Message:
     failure: Failure | None = None
     position: int = 1
     alternatives: int = 1
+    receipt: Receipt | None = None  # what checking it found
 
 
 @dataclass(frozen=True, slots=True)

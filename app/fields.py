@@ -24,6 +24,12 @@ class Fields:
             values = {}
         self._values = cast("Mapping[str, Any]", values)  # Any: JSON from outside
 
+    def need(self, *keys: str) -> None:
+        """Complain about each of `keys` that is missing."""
+        for key in keys:
+            if key not in self._values:
+                self._refuse(key, "is missing", None)
+
     def part(self, key: str) -> "Fields":
         """The object at `key`."""
         return Fields(self._values.get(key, {}), self._full(key), self.complaints)
@@ -53,6 +59,25 @@ class Fields:
         before = len(self.complaints)
         value = self.integer(key, low, low, high)
         return value if len(self.complaints) == before else None
+
+    def optional_number(self, key: str, low: float, high: float) -> float | None:
+        """A number between `low` and `high`, or null."""
+        return None if self._values.get(key) is None else self.number(key, low, low, high)
+
+    def ids(self, key: str) -> tuple[int, ...]:
+        """A list of token ids."""
+        ids = _whole_numbers(self._values.get(key, ()))
+        return self._refuse(key, "is not a list of token ids", ()) if ids is None else ids
+
+    def pairs(self, key: str) -> tuple[tuple[int, int], ...]:
+        """A list of pairs of whole numbers, none of them 0."""
+        value = self._values.get(key, ())
+        items = cast("list[object]", value) if isinstance(value, list | tuple) else [None]
+        pairs = [_whole_numbers(item) for item in items]
+        found = [(pair[0], pair[1]) for pair in pairs if pair and len(pair) == 2 and all(pair)]
+        if len(found) == len(items):
+            return tuple(found)
+        return self._refuse(key, "is not a list of pairs", ())
 
     def flag(self, key: str, default: bool) -> bool:
         """True or false."""
@@ -113,3 +138,12 @@ def parsed(content: bytes | str) -> object:
         return cast("object", json.loads(content))
     except RecursionError as error:
         raise ValueError("The content is nested too deeply.") from error
+
+
+def _whole_numbers(value: object) -> tuple[int, ...] | None:
+    """A list of whole numbers from 0 to 2**32 - 1; None if it is something else."""
+    if not isinstance(value, list | tuple):
+        return None
+    items = cast("list[object]", value)
+    numbers = tuple(item for item in items if type(item) is int and 0 <= item < 2**32)
+    return numbers if len(numbers) == len(items) else None

@@ -30,7 +30,7 @@ def migrate(
     if not 0 <= version <= len(steps):
         raise ProblemError(_newer(path, version, len(steps)))
     for number, step in enumerate(steps[version:], version + 1):
-        if number > 1:
+        if version:  # a new file has nothing to lose
             _copy(db, aside_name(path, f"before-{number}"))
         db.execute("BEGIN IMMEDIATE")
         try:
@@ -122,4 +122,9 @@ def _1_conversations(db: sqlite3.Connection) -> None:  # long: a schema is read 
     db.execute("CREATE VIRTUAL TABLE search USING fts5(text, tokenize = 'unicode61')")
 
 
-MIGRATIONS: tuple[Migration, ...] = (_1_conversations,)
+def _2_receipts(db: sqlite3.Connection) -> None:
+    """What checking a reply found, see `kept_receipts`."""
+    db.execute("ALTER TABLE message ADD COLUMN receipt BLOB")
+
+
+MIGRATIONS: tuple[Migration, ...] = (_1_conversations, _2_receipts)

@@ -11,6 +11,7 @@ from app.chat import Chat
 from app.confined import Confined
 from app.folders import Folders
 from app.gates import Gates
+from app.inspection import Inspection
 from app.log import logging_to
 from app.opening import Opened, open_store
 from app.problem import Problem
@@ -18,6 +19,7 @@ from app.reply import EngineLike
 from app.run_mark import RunMark
 from app.settings import SettingsFile
 from app.store import ConversationStore
+from app.version import program_version
 
 _log = logging.getLogger(__name__)
 
@@ -27,6 +29,7 @@ class Program:
     """What a front end needs. After a crash (`crashed`) nothing is to be loaded by itself."""
 
     chat: Chat
+    inspection: Inspection
     settings: SettingsFile
     folders: Folders
     problems: tuple[Problem, ...]
@@ -64,7 +67,8 @@ async def running(
         )
         chat = Chat(engines, store, settings, gc.collect)
         try:
-            yield Program(chat, settings, folders, tuple(problems), crashed)
+            inspection = Inspection(engines, chat)
+            yield Program(chat, inspection, settings, folders, tuple(problems), crashed)
         finally:
             try:
                 await chat.close()
@@ -103,4 +107,4 @@ def _real_engine(folders: Folders) -> EngineLike:
     backend.prepare()
     from engine.engine import Engine
 
-    return Engine(Gates(folders.cache / "exactness"))
+    return Engine(Gates(folders.cache / "exactness"), program_version())

@@ -14,7 +14,9 @@ from app.problem import Problem, ProblemError
 from app.store import ConversationStore
 from engine.controls import Controls
 from engine.errors import EngineError
-from engine.events import Event, Failed
+from engine.events import Event, Failed, Rechecked, RecheckProgress
+from engine.facts import Facts
+from engine.origin import Written
 from engine.request import ModelChoice, Request
 
 SAVE_SECONDS = 0.8  # with the time of the write, at most one second is lost by a kill
@@ -44,8 +46,22 @@ class EngineLike(Protocol):
         """Load a model."""
         ...
 
+    def recheck(
+        self, written: Written, choice: ModelChoice, controls: Controls
+    ) -> Iterator[RecheckProgress | Rechecked]:
+        """Decode a reply again plain, loading its model first when another one is loaded."""
+        ...
+
     def unload(self) -> None:
         """Drop the model and give its memory back."""
+        ...
+
+    def facts(self, conversation: str) -> Facts | None:
+        """What is known of the loaded model and the memory of a conversation."""
+        ...
+
+    def measure(self) -> None:
+        """Measure how exact the loaded model is on this machine."""
         ...
 
     def forget(self, conversation: str) -> None:

@@ -14,7 +14,7 @@ from app.migrations import migrate
 _COLUMNS = {
     "conversation": "id, title, created, updated, pinned, deleted, chosen, settings",
     "message": "id, conversation, parent, chosen, role, state, created, text, thinking,"
-    " thinking_s, finished, failure, seal",
+    " thinking_s, finished, failure, seal, receipt",
 }
 _KEEPS = "INSERT OR IGNORE INTO main.{0} ({1}) SELECT {1} FROM old.{0} WHERE id = ?"
 

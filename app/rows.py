@@ -8,6 +8,8 @@ from typing import Any, Literal, get_args
 
 from app.conversation import Conversation, Failure, Message, MessageState, Settings
 from app.fields import Fields, parsed
+from app.kept_receipts import unpacked_receipt
+from app.receipts import Receipt, written_of
 from app.records import Trace, UnreadableError, unpacked
 from app.settings import settings_from
 from app.summary import Piece, unpacked_summary
@@ -16,9 +18,10 @@ from engine.events import Finished
 
 CONVERSATION = "id, title, created, updated, pinned, settings"
 MESSAGE = (
-    "id, conversation, role, state, created, text, thinking, thinking_s, finished, failure, seal"
+    "id, conversation, role, state, created, text, thinking, thinking_s, finished, failure, seal,"
+    " receipt"
 )
-WORDS = MESSAGE.replace("finished, failure", "NULL, NULL")
+WORDS = MESSAGE.replace("finished, failure", "NULL, NULL").replace("receipt", "NULL")
 _STATES: tuple[MessageState, ...] = get_args(MessageState)
 
 
@@ -72,6 +75,7 @@ def message_from(
     for known in _STATES:
         state = known if known == state_text else state
     trace = _trace(parts, damages) if not damages else Trace()
+    finished = _summary(row[8], (text, thinking), piece, damages)
     message = Message(
         id=row[0],
         conversation=row[1],
@@ -85,10 +89,11 @@ def message_from(
         rounds=trace.rounds,
         marks=trace.marks,
         spans=trace.spans,
-        finished=_summary(row[8], (text, thinking), piece, damages),
+        finished=finished,
         failure=_failure(row[9], damages),
         position=place.position,
         alternatives=place.alternatives,
+        receipt=_receipt(row[11], finished, damages),
     )
     return message, damages
 
@@ -133,6 +138,16 @@ def _summary(
         return unpacked_summary(_bytes(value), *words, piece)
     except UnreadableError as error:
         damages.append(Damage("finished", str(error), _bytes(value)))
+        return None
+
+
+def _receipt(value: object, finished: Finished | None, damages: list[Damage]) -> Receipt | None:
+    if value is None:
+        return None
+    try:
+        return unpacked_receipt(_bytes(value), finished and written_of(finished))
+    except UnreadableError as error:
+        damages.append(Damage("receipt", str(error), _bytes(value)))
         return None
 
 

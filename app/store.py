@@ -12,8 +12,10 @@ from typing import Any
 
 from app import recovered, rows, search, upkeep
 from app.conversation import Conversation, Failure, Message, MessageState, Settings
+from app.kept_receipts import packed_receipt
 from app.migrations import migrate
 from app.reading import conversation_of, read, tree_of
+from app.receipts import Receipt
 from app.records import Record, packed
 from app.settings import settings_to_plain
 from app.summary import packed_summary
@@ -174,7 +176,8 @@ class ConversationStore:
     def reopen(self, message: int) -> Message:
         """Mark a reply as being written again; its text and trace stay."""
         self._db.execute(
-            "UPDATE message SET state = 'streaming', finished = NULL, failure = NULL WHERE id = ?",
+            "UPDATE message SET state = 'streaming', finished = NULL, failure = NULL,"
+            " receipt = NULL WHERE id = ?",
             (message,),
         )
         return self._sure(message)
@@ -205,6 +208,13 @@ class ConversationStore:
                 [(*piece, message) for piece in summary.pieces.items()] if summary else (),
             )
             search.put(self._db, message, written.text)
+
+    def keep_receipt(self, message: int, receipt: Receipt) -> None:
+        """Save what checking a reply found, unless it is being written again."""
+        self._db.execute(
+            "UPDATE message SET receipt = ? WHERE id = ? AND state != 'streaming'",
+            (packed_receipt(receipt), message),
+        )
 
     def choose(self, message: int, step: int) -> None:
         """Show the alternative `step` after (or before) `message`; at the ends nothing changes."""

@@ -7,17 +7,19 @@ conversation, under a digest of their content.
 import json
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
-from app.fields import parsed
+from app.fields import Fields, parsed
+from app.origins import origin_from
 from app.records import UnreadableError, ids_from_bytes, ids_to_bytes
 from engine.events import Finished
+from engine.origin import Origin
 
 PIECE_IDS = 256
 _DIGEST = 8  # bytes
-_KEPT_APART = ("prompt_ids", "token_ids", "text", "thinking")
+_KEPT_APART = ("prompt_ids", "token_ids", "text", "thinking", "origin")
 
 Piece: TypeAlias = Callable[[bytes], bytes | None]
 
@@ -37,6 +39,8 @@ def packed_summary(finished: Finished, text: str, thinking: str) -> Summary:
         for field in fields(Finished)
         if field.name not in _KEPT_APART
     }
+    if finished.origin is not None:
+        plain["origin"] = asdict(finished.origin)
     if finished.text != text:
         plain["text"] = finished.text
     if finished.thinking != thinking:
@@ -73,10 +77,21 @@ def unpacked_summary(body: bytes, text: str, thinking: str, piece: Piece | None 
         return Finished(
             prompt_ids=_prompt(digests, piece) if piece else (),
             token_ids=ids_from_bytes(tail[cut:]),
+            origin=_origin(kept.pop("origin", None)),
             **{key: _frozen(value) for key, value in kept.items() if key in known},
         )
     except (zlib.error, ValueError, TypeError, KeyError) as error:
         raise UnreadableError(f"A summary: {error}") from error
+
+
+def _origin(values: object) -> Origin | None:
+    if values is None:
+        return None
+    fields_ = Fields(values, "origin")
+    origin = origin_from(fields_)
+    if fields_.complaints:
+        raise UnreadableError(fields_.complaints[0])
+    return origin
 
 
 def _prompt(digests: list[bytes], piece: Piece) -> tuple[int, ...]:
@@ -95,4 +110,4 @@ def _digest(ids: bytes) -> bytes:
 
 
 def _frozen(value: Any) -> Any:  # noqa: ANN401  JSON
-    return tuple(value) if isinstance(value, list) else value  # pyright: ignore  JSON
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value  # pyright: ignore  JSON

@@ -4,31 +4,35 @@ Synchronous and single-threaded: everything here runs on the thread that made th
 """
 
 import time
-from collections.abc import Generator, Iterator
-from contextlib import closing
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import mlx.core as mx
 
-from engine import drafters, loading
 from engine.controls import Controls
 from engine.detokenizer import TextStream
-from engine.errors import DrafterRefused, EngineError, RequestRefused
-from engine.events import Event, Failed, Finished, Loaded, LoadProgress, PromptProgress
+from engine.errors import EngineError, RequestRefused
+from engine.events import (
+    Event,
+    Failed,
+    Finished,
+    PromptProgress,
+    Rechecked,
+    RecheckProgress,
+)
+from engine.facts import Facts
 from engine.guard import Guard
-from engine.loading import LoadedModel
-from engine.proposers import DrafterModel
+from engine.opening import Model, open_model
+from engine.origin import Written, change
+from engine.recheck import machine, recheck, refused
 from engine.request import ModelChoice, Request
 from engine.session import Session
-from engine.sessions import Kept, Sessions
-from engine.target import Target
-from engine.tokenizer import Prompt, Tokenizer
-from engine.trust import GateMemo, Trust
+from engine.sessions import Kept
+from engine.tokenizer import Prompt
+from engine.trust import GateMemo
 from engine.writing import Means, Writing
 
 _CHUNK = {"cpu": 512, "gpu": 2048}  # prompt rows a pass
-_BUDGET = 2 << 30  # bytes of caches kept between turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +44,15 @@ class Memory:
     peak: int
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
-    """A loaded model and what belongs to it."""
-
-    choice: ModelChoice
-    target: Target
-    drafter: DrafterModel | None
-    tokenizer: Tokenizer
-    sessions: Sessions
-    report: Loaded
-    identity: str
-    trust: Trust
-
-
 class Engine:
     """Owns the loaded model and the caches of its conversations.
 
-    `memo` keeps what was measured about exactness between runs.
+    `memo` keeps what was measured about exactness between runs; `program` is the version of
+    Slipstream, for the origin of replies.
     """
 
-    def __init__(self, memo: GateMemo | None = None) -> None:
-        self._memo = memo
+    def __init__(self, memo: GateMemo | None = None, program: str = "") -> None:
+        self._memo, self._program = memo, program
         self._model: Model | None = None
 
     @property
@@ -94,6 +85,21 @@ class Engine:
         except EngineError as error:
             yield _failed(error)
 
+    def recheck(
+        self, written: Written, choice: ModelChoice, controls: Controls
+    ) -> Iterator[RecheckProgress | Rechecked]:
+        """Decode a reply again plain, loading `choice` first when another target is loaded.
+
+        The last event is `Rechecked`; nothing follows after a stop. What is kept between turns is
+        not touched.
+        """
+        try:
+            yield from self._recheck(written, choice, controls)
+        except EngineError as error:
+            yield refused(written, error.message)
+        finally:
+            mx.clear_cache()
+
     def unload(self) -> None:
         """Let go of the model and every cache; collect cycles, then call `clear`."""
         self._leave()
@@ -118,6 +124,15 @@ class Engine:
         if self._model is not None:
             self._model.sessions.forget(conversation)
 
+    def facts(self, conversation: str) -> Facts | None:
+        """What is known of the loaded model and the memory of a conversation; None without one."""
+        return None if self._model is None else self._model.facts(conversation)
+
+    def measure(self) -> None:
+        """Measure what is missing of the loaded model's exactness, and remember it."""
+        if self._model is not None:
+            self._model.trust.measure()
+
     def memory(self) -> Memory:
         """What MLX holds now."""
         return Memory(mx.get_active_memory(), mx.get_cache_memory(), mx.get_peak_memory())
@@ -128,28 +143,13 @@ class Engine:
         self._model = None
 
     def _load(self, choice: ModelChoice, controls: Controls) -> Iterator[Event]:
-        loaded = yield from _read(choice.target, controls)
-        if loaded is None:
+        model = yield from open_model(choice, controls, self._memo)
+        if model is None:
             return
-        tokenizer = Tokenizer.open(choice.target, loaded.config)
-        if choice.drafter is not None:
-            yield LoadProgress("drafter", 0, 1)
-        target, drafter, refused = _paired(loaded, choice.drafter)
-        report = Loaded(
-            choice.target.name,
-            None if drafter is None else drafter.name,
-            loaded.bytes,
-            0 if drafter is None else drafter.nbytes,
-            target.context_limit,
-            refused or target.plain_only_reason,
-        )
-        trust = Trust.of(target, loaded.identity, self._memo)
         self._leave()
-        self._model = Model(
-            choice, target, drafter, tokenizer, Sessions(_BUDGET), report, loaded.identity, trust
-        )
+        self._model = model
         mx.clear_cache()
-        yield report
+        yield model.report
 
     def _reply(self, request: Request, controls: Controls) -> Iterator[Event]:
         started = time.perf_counter()
@@ -182,7 +182,6 @@ class Engine:
         session = kept.session
         reused = kept.resume(prompt.ids)
         session.cache.remember(min(prompt.stable, len(prompt.ids) - 1))
-        chunks: list[int] = []
         chunk = _CHUNK["cpu" if mx.default_device() == mx.Device(mx.cpu) else "gpu"]
         total = len(prompt.ids)
         yield PromptProgress(reused, total, reused)
@@ -193,8 +192,8 @@ class Engine:
                 return
             ids = prompt.ids[len(session.tokens) : min(len(session.tokens) + chunk, total - 1)]
             kept.feed(ids)
-            chunks.append(len(ids))
             yield PromptProgress(len(session.tokens), total, reused)
+        passes = session.passes
         session.begin(prompt.ids[-1], request.sampling, lambda: controls.stop)
         read = time.perf_counter()
         mode = request.drafting.exactness
@@ -219,38 +218,35 @@ class Engine:
         for event in Writing(request, controls, means, started).events():
             if isinstance(event, Finished):
                 model.sessions.put(request.conversation, kept)
-                yield replace(
-                    event, reused=reused, prompt_s=read - started, replay=(reused, *chunks)
-                )
+                traced = replace(event, passes=passes, origin=model.origin(request, self._program))
+                yield replace(_ended(traced, session), reused=reused, prompt_s=read - started)
             else:
                 yield event
 
+    def _recheck(
+        self, written: Written, choice: ModelChoice, controls: Controls
+    ) -> Iterator[RecheckProgress | Rechecked]:
+        if reason := change(written.origin.machine, machine(self._program)):
+            yield refused(written, reason)
+            return
+        if self._model is None or self._model.choice.target != choice.target:
+            for _ in self._load(choice, controls):
+                yield RecheckProgress(0, len(written.token_ids))
+        model = self._model
+        if model is None or model.choice.target != choice.target:
+            return  # stopped
+        if model.identity != written.origin.target_id:
+            yield refused(written, "The model file changed since this was written.")
+            return
+        yield from recheck(
+            model.target, written, controls, lambda id_: model.tokenizer.decode([id_])
+        )
 
-def _read(folder: Path, controls: Controls) -> Generator[LoadProgress, None, LoadedModel | None]:
-    """Read a model's weights; None if it was stopped, and then no memory is held."""
-    with closing(loading.load(folder)) as steps:
-        while not controls.stop:
-            try:
-                step = next(steps)
-            except StopIteration as end:
-                return end.value
-            yield LoadProgress("target", step.done, step.total)
-    return None
 
-
-def _paired(loaded: LoadedModel, folder: Path | None) -> tuple[Target, DrafterModel | None, str]:
-    """The target with the taps that its drafter wants, the drafter, and why there is none.
-
-    A drafter that is refused costs the drafts, never the chat.
-    """
-    if folder is None:
-        return Target(loaded.model, loaded.config), None, ""
-    try:
-        target = Target(loaded.model, loaded.config, drafters.taps(folder))
-        return target, drafters.open_drafter(folder, target), ""
-    except DrafterRefused as error:
-        reason = " ".join(part for part in (error.message, error.action) if part)
-        return Target(loaded.model, loaded.config), None, reason
+def _ended(finished: Finished, session: Session) -> Finished:
+    """`finished` with the end token that a session holds after the reply, if it holds one."""
+    rest = session.tokens[len(finished.prompt_ids) + len(finished.token_ids) :]
+    return replace(finished, end_id=rest[0]) if rest else finished
 
 
 def _check_room(prompt: int, limit: int) -> None:

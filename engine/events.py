@@ -4,8 +4,10 @@ A reply is any number of events and then exactly one `Finished` or `Failed`. Nam
 the JSON of `slipstream ask --json` too: the event's class name in snake case.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from engine.origin import Origin, Pass
 
 Mode = Literal["drafter", "copy", "plain"]
 Channel = Literal["answer", "thinking"]
@@ -96,6 +98,8 @@ class Finished:
     Rates and times are seconds or tokens per second of wall time. `saved_s` is the range of time
     saved by drafting (equal ends once 8 plain steps were timed), None when nothing was measured;
     `speedup` is None below 8 plain steps. `context_used` counts the tokens now in the conversation.
+    `end_id`, `passes` and `origin` are what `engine.origin.Written` says of them; replies of
+    earlier versions have no origin.
     """
 
     reason: FinishReason
@@ -124,7 +128,9 @@ class Finished:
     context_limit: int = 0
     accepted_at: tuple[int, ...] = ()  # by draft position
     proposed_at: tuple[int, ...] = ()  # by draft position, after acceptance of those before
-    replay: tuple[int, ...] = field(default=())  # lengths of the prompt's forward passes
+    end_id: int | None = None
+    passes: tuple[Pass, ...] = ()
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,3 +146,32 @@ class Failed:
 Event: TypeAlias = (
     LoadProgress | Loaded | PromptProgress | Round | TextDelta | DraftingState | Finished | Failed
 )
+
+
+@dataclass(frozen=True, slots=True)
+class RecheckProgress:
+    """`matched` of `total` tokens of a reply came again when it was decoded plain."""
+
+    matched: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rechecked:
+    """How decoding a reply again ended: the same, a difference, or why that cannot be said.
+
+    Attributes:
+        at: index of the first token that differs; `total` if only the end of the reply does.
+        drafted: the text of that token in the reply.
+        plain: the text of the token that plain decoding writes there.
+        gap: the distance of plain decoding's two best scores there.
+        reason: why it cannot be checked; empty if it was.
+    """
+
+    matched: int
+    total: int
+    at: int | None = None
+    drafted: str = ""
+    plain: str = ""
+    gap: float | None = None
+    reason: str = ""

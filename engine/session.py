@@ -8,6 +8,7 @@ import mlx.core as mx
 
 from engine.errors import BadNumbers
 from engine.near_ties import draw_with_gaps, reach
+from engine.origin import Pass, grown, shortened
 from engine.proposers import Proposal
 from engine.request import Sampling
 from engine.sampling import finite, to_host
@@ -44,6 +45,7 @@ class Session:
         self._target = target
         self.cache = target.new_cache()
         self.tokens: list[int] = []
+        self.passes: tuple[Pass, ...] = ()  # of the rows before the reply, see `origin.Written`
         self._reply_at = 0
         self._sampling = Sampling()
         self._ahead: _Ahead | None = None
@@ -64,6 +66,7 @@ class Session:
         if not self.cache.can_rollback(common):
             self.cache, common = self._target.new_cache(), 0
         self.cache.rollback(common)
+        self.passes = shortened(self.passes, common)
         del self.tokens[common:]
         return common
 
@@ -97,6 +100,7 @@ class Session:
         """Append known tokens to text and cache; used for the prompt."""
         rows = self._target.forward(ids, self.cache)
         self.cache.settle()
+        self.passes = grown(self.passes, len(ids), len(ids))
         self.tokens.extend(ids)
         return rows
 

@@ -1,5 +1,7 @@
 """Opening a drafter folder: which kind it is, and whether it belongs to the target."""
 
+import hashlib
+import json
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,12 +10,14 @@ from typing import Any, cast
 import mlx.core as mx
 
 from engine import config as target_config
+from engine.checkpoint import survey
 from engine.drafters import dflash_config, dspark_config
 from engine.drafters.dflash import open_dflash
-from engine.drafters.dspark import Settings, open_dspark
+from engine.drafters.dspark import open_dspark
 from engine.errors import DrafterRefused, ModelRefused
 from engine.fields import printable
 from engine.proposers import DrafterModel
+from engine.request import DrafterOptions
 from engine.target import Target
 
 _SAFE = "The model itself still chats, without this drafter."
@@ -32,22 +36,52 @@ def taps(folder: Path) -> tuple[int, ...]:
     return dspark_config.check(raw).taps
 
 
-def open_drafter(folder: Path, target: Target, settings: Settings | None = None) -> DrafterModel:
-    """Load the drafter in `folder` for `target`.
+def open_drafter(
+    folder: Path, target: Target, options: DrafterOptions | None = None
+) -> DrafterModel:
+    """Load the drafter in `folder` for `target`, run as `options` ask.
 
     Raises:
-        DrafterRefused: it is no drafter, of a kind that does not run here, or another target's;
-            all memory is given back.
+        DrafterRefused: it is no drafter, of a kind or with options that do not run here, or
+            another target's; all memory is given back.
     """
     raw = _raw(folder)
     try:
         if dflash_config.is_dflash(raw):
+            _refuse_options(options or DrafterOptions())
             return open_dflash(folder, raw, target)
-        return open_dspark(folder, raw, target, settings or Settings())
+        return open_dspark(folder, raw, target, options or DrafterOptions())
     except BaseException as error:
         traceback.clear_frames(error.__traceback__)  # they hold the tensors read so far
         mx.clear_cache()
         raise
+
+
+def identity(folder: Path) -> str:
+    """SHA-256 that tells the weights and config of a drafter that was opened from others."""
+    digest = hashlib.sha256(json.dumps(_raw(folder), sort_keys=True).encode())
+    digest.update(survey(folder).identity().encode())
+    return digest.hexdigest()
+
+
+def _refuse_options(options: DrafterOptions) -> None:
+    """DFlash has none of them: its files hold no confidence head, and it runs as released.
+
+    Raises:
+        DrafterRefused: an option is set.
+    """
+    reason = ""
+    if options.bits:
+        reason = f"a DFlash drafter runs as released and not in {options.bits} bits"
+    elif options.confidence > 0.0:
+        reason = "a DFlash drafter has no confidence head, so drafts cannot be cut by confidence"
+    if reason:
+        raise DrafterRefused(
+            "drafter_setting",
+            f"This drafter does not run so: {reason}.",
+            safe=_SAFE,
+            action="Use it as released: 0 bits and no confidence limit.",
+        )
 
 
 def _raw(folder: Path) -> dict[str, Any]:
@@ -87,9 +121,7 @@ def _reason_against(raw: Mapping[str, Any]) -> str:
     kind = target_config.drafter_kind(raw)
     if not kind:
         return "it is an ordinary model and no drafter"
-    known = {"dflash": "DFlash", "eagle": "EAGLE", "medusa": "Medusa"}
+    known = {"dflash": "a DFlash", "eagle": "an EAGLE", "medusa": "a Medusa"}
     text = " ".join((kind, *names, *map(str, raw))).lower()
     named = next((word for key, word in known.items() if key in text), "")
-    return (
-        f"it is {kind}{f', a {named} drafter' if named else ''}, and such drafters do not run here"
-    )
+    return f"it is {kind}{f', {named} drafter' if named else ''}, and such drafters do not run here"

@@ -7,6 +7,8 @@ import pytest
 from app.records import UnreadableError
 from app.summary import PIECE_IDS, packed_summary, unpacked_summary
 from engine.events import Finished
+from engine.origin import Machine, Origin
+from engine.request import Sampling
 
 FINISHED = Finished(
     reason="stop",
@@ -23,7 +25,17 @@ FINISHED = Finished(
     saved_s=(0.25, 1.5),
     accepted_at=(3, 2),
     proposed_at=(4, 3),
-    replay=(40, 1),
+    end_id=2,
+    passes=((40, 512), (1, 1)),
+    origin=Origin(
+        "/m",
+        "a1",
+        "/d",
+        "b2",
+        Machine("1", "0.3", "0.2", "cpu reference", "chip", "Linux"),
+        "exact",
+        Sampling(0.7, 0.9, seed=2**64 - 1),
+    ),
 )
 
 
