@@ -168,7 +168,7 @@ def key(identity: str, target: Target, backend: str) -> str:
         target: the loaded model.
         backend: the back end and its BLAS.
     """
-    dtypes = {_name(array) for array in _arrays(target.model)}
+    dtypes = {_name(array) for array in arrays(target.model)}
     facts = {
         "weights": identity,
         "dtypes": sorted(dtypes),
@@ -284,7 +284,7 @@ def _worse(a: Width, b: Width) -> Width:
     return Width(a.width, False, largest, first, "cache" if first else "kernels")
 
 
-def _arrays(model: nn.Module) -> list[mx.array]:
+def arrays(model: nn.Module) -> list[mx.array]:
     """Every parameter; the tree of MLX is nested and untyped."""
     found = cast("list[tuple[str, mx.array]]", tree_flatten(model.parameters()))
     return [array for _, array in found]

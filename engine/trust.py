@@ -1,6 +1,7 @@
 """How far a pass of several rows is trusted: from what was measured for this model here."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import mlx.core as mx
@@ -16,6 +17,7 @@ WIDTHS = (*exactness.WIDTHS, 16, COPY_LIMIT + 1)
 # Before anything is measured: some twenty times the difference seen in float32 with OpenBLAS
 # (5e-5), and several units in the last place of a logit near 32 in the narrow types.
 _UNMEASURED = {mx.float32: 1e-3, mx.float16: 0.125, mx.bfloat16: 1.0}
+_LARGE = 1 << 30  # bytes of weights from which the widths of long copies wait until one is made
 
 
 class GateMemo(Protocol):
@@ -43,6 +45,11 @@ class Trust:
     key: str
     memo: GateMemo | None
     gate: Gate | None = None
+    _usual: Sequence[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        size = sum(array.nbytes for array in exactness.arrays(self.target.model))
+        self._usual = WIDTHS if size < _LARGE else exactness.WIDTHS
 
     @classmethod
     def of(cls, target: Target, identity: str, memo: GateMemo | None) -> "Trust":
@@ -54,17 +61,25 @@ class Trust:
 
     @property
     def is_measured(self) -> bool:
-        """Whether every width that rounds may have is covered."""
-        return self.gate is not None and not any(self.gate.at(w).not_run for w in WIDTHS)
+        """Whether every width that rounds usually have is covered."""
+        return not self._missing(self._usual)
 
     def measure(self) -> Gate:
-        """Measure what is missing, seconds for a small model, and remember it."""
-        missing = [w for w in WIDTHS if self.gate is None or self.gate.at(w).not_run]
-        if missing:
+        """Measure what is missing of the usual widths, seconds for a small model; remember it."""
+        return self._measure(self._usual)
+
+    def _missing(self, widths: Sequence[int]) -> list[int]:
+        seen = () if self.gate is None else [each.width for each in self.gate.widths]
+        return [width for width in widths if width not in seen]
+
+    def _measure(self, widths: Sequence[int]) -> Gate:
+        if missing := self._missing(widths):
             found = exactness.measure(self.target, missing)
             self.gate = found if self.gate is None else self.gate.merged(found)
             if self.memo is not None:
-                self.memo.remember(self.key, self.gate)
+                # What could not be run is tried again when the model is loaded again.
+                ran = tuple(each for each in self.gate.widths if not each.not_run)
+                self.memo.remember(self.key, replace(self.gate, widths=ran))
         assert self.gate is not None
         return self.gate
 
@@ -98,8 +113,10 @@ class Trust:
         unmeasured = _UNMEASURED.get(self.target.dtype, 1.0)
         if self.gate is None:
             return unmeasured
-        # Between two measured widths the worse of both holds.
-        seen = [w.width for w in self.gate.widths if not w.not_run]
+        if width > self._usual[-1]:
+            self._measure(WIDTHS)
+        # Between two measured widths the worse of both holds; what could not be run is the worst.
+        seen = [w.width for w in self.gate.widths]
         around = [max((w for w in seen if w <= width), default=None)]
         around.append(min((w for w in seen if w >= width), default=None))
         margins = [unmeasured if w is None else self.gate.margin(w) for w in around]

@@ -74,3 +74,52 @@ def test_that_narrow_types_wait_for_their_gate():
     assert not narrow.is_wanted("fast")
     narrow.measure()
     assert not narrow.is_wanted("guarded")
+
+
+class Counted(Target):
+    """Counts its passes; one of 4 rows cannot be run."""
+
+    passes = 0
+
+    def forward(self, ids, cache, **options):
+        self.passes += 1
+        if len(ids) == 4:
+            raise RuntimeError("no kernel")
+        return super().forward(ids, cache, **options)
+
+
+def test_that_the_widths_of_long_copies_wait_where_the_model_is_large(monkeypatch):
+    monkeypatch.setattr("engine.trust._LARGE", 0)
+    target = Counted(tiny(3), tiny_config())
+    large = Trust.of(target, "weights", Memo())
+    large.measure()
+    assert [seen.width for seen in large.gate.widths] == [2, 3, 4, 5, 6, 7, 8]
+    assert large.is_measured
+    assert not large.is_wanted("exact")
+    passes = target.passes
+    large.margin("guarded", 8)
+    large.margin("fast", 20)
+    assert target.passes == passes
+    large.margin("guarded", 9)  # a copy longer than any drafter's guess
+    assert [seen.width for seen in large.gate.widths] == list(WIDTHS)
+    passes = target.passes
+    large.margin("guarded", 32)
+    assert target.passes == passes
+
+
+def test_that_what_cannot_be_run_is_tried_again_only_after_loading():
+    memo, target = Memo(), Counted(tiny(3), tiny_config())
+    first = Trust.of(target, "weights", memo)
+    first.measure()
+    assert first.gate.at(4).not_run == "RuntimeError: no kernel"
+    assert first.gate.exact_width <= 3
+    assert first.margin("guarded", 4) == float("inf")
+    passes = target.passes
+    first.measure()
+    assert first.is_measured
+    assert target.passes == passes
+    again = Trust.of(target, "weights", memo)
+    assert again.is_wanted("exact")
+    again.measure()
+    assert target.passes > passes
+    assert again.gate.at(4).not_run
