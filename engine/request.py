@@ -10,11 +10,26 @@ Exactness = Literal["exact", "guarded", "fast"]
 
 
 @dataclass(frozen=True, slots=True)
+class DrafterOptions:
+    """How a drafter is run. A kind that cannot do what is asked is refused, never run otherwise.
+
+    Attributes:
+        bits: 0 runs its tensors as released, 8 packs its linear layers when it is loaded.
+        confidence: its drafts end where the chance that all of them come true, by its own
+            confidence head, falls below this; 0 never asks the head.
+    """
+
+    bits: int = 0
+    confidence: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class ModelChoice:
     """The folders of a target and, when there is one, of its drafter."""
 
     target: Path
     drafter: Path | None = None
+    options: DrafterOptions = DrafterOptions()
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,11 @@ class Sessions:
         """Drop one conversation."""
         self._kept.pop(conversation, None)
 
+    def bytes_of(self, conversation: str) -> int:
+        """Bytes of the caches of one conversation, 0 if none are kept."""
+        kept = self._kept.get(conversation)
+        return 0 if kept is None else kept.nbytes
+
     @property
     def nbytes(self) -> int:
         """Bytes of all caches."""

@@ -7,7 +7,7 @@ numbers follow TensorFold; the shared noise is that of `engine.sampling`.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,26 +20,12 @@ from engine.drafters.dspark_model import DSparkModel
 from engine.drafters.dspark_weights import TABLE, load, survey_drafter
 from engine.errors import DrafterRefused
 from engine.proposers import Context, Proposal
-from engine.request import Sampling
+from engine.request import DrafterOptions, Sampling
 from engine.sampling import finite, gumbel, scored, to_host
 from engine.target import Target
 
 _STAGED = 128  # tap rows that may wait for the next draft
 _GROUP = 64  # weights that share a scale in the 8-bit form
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How a drafter is used.
-
-    Attributes:
-        bits: 0 runs the tensors as released, 8 packs the linear layers at load.
-        confidence: drafts are cut where the head says that the chance of all of them to survive
-            falls below this; 0 never asks it. Costs a second read from the device a round.
-    """
-
-    bits: int = 0
-    confidence: float = 0.0
 
 
 class DSpark:
@@ -51,21 +37,21 @@ class DSpark:
         config: DSparkConfig,
         target: Target,
         tensors: dict[str, mx.array],
-        settings: Settings,
+        options: DrafterOptions,
     ) -> None:
         self.name = name
         self.config = config
         self.tapped = config.taps
         self.block = config.block
-        self.confidence = settings.confidence
+        self.confidence = options.confidence
         self.vocab = config.vocab
         self.ids = tensors.pop(TABLE, None)  # of each draft token, when they are a part of all
         self.model = DSparkModel(
             config, embeds="embed_tokens.weight" in tensors, scores="lm_head.weight" in tensors
         )
         self.model.load_weights(list(tensors.items()), strict=True)
-        if settings.bits:
-            nn.quantize(self.model, _GROUP, settings.bits, class_predicate=_packable)
+        if options.bits:
+            nn.quantize(self.model, _GROUP, options.bits, class_predicate=_packable)
         self.model.eval()
         mx.eval(self.model.parameters())
         flat: Any = utils.tree_flatten(self.model.parameters())
@@ -224,7 +210,9 @@ class DSparkDrafter:
             buffer.length -= n
 
 
-def open_dspark(folder: Path, raw: dict[str, Any], target: Target, settings: Settings) -> DSpark:
+def open_dspark(
+    folder: Path, raw: dict[str, Any], target: Target, options: DrafterOptions
+) -> DSpark:
     """Load a DSpark drafter for its target, or say why not before memory is taken.
 
     Raises:
@@ -232,21 +220,21 @@ def open_dspark(folder: Path, raw: dict[str, Any], target: Target, settings: Set
     """
     config = check(raw)
     check_pair(config, target.family, target.config)
-    _check_settings(settings, config)
+    _check_options(options, config)
     found, names = survey_drafter(folder, config)
     tensors = load(found, names, config, target.dtype)
-    return DSpark(folder.name, config, target, tensors, settings)
+    return DSpark(folder.name, config, target, tensors, options)
 
 
-def _check_settings(settings: Settings, config: DSparkConfig) -> None:
+def _check_options(options: DrafterOptions, config: DSparkConfig) -> None:
     reason = ""
-    if settings.bits not in (0, 8):
-        reason = f"it runs as released or in 8 bits, not in {settings.bits}"
-    elif settings.bits and any(
+    if options.bits not in (0, 8):
+        reason = f"it runs as released or in 8 bits, not in {options.bits}"
+    elif options.bits and any(
         size % _GROUP for size in (config.hidden, config.intermediate, config.rank)
     ):
         reason = f"its sizes are no multiples of {_GROUP}, so that it cannot be packed in 8 bits"
-    elif settings.confidence > 0.0 and not config.confidence:
+    elif options.confidence > 0.0 and not config.confidence:
         reason = "it has no confidence head, so that drafts cannot be cut by confidence"
     if reason:
         raise DrafterRefused(

@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 
 from engine.drafters import open_drafter
-from engine.drafters.dspark import Settings
 from engine.proposers import Context
-from engine.request import Sampling
+from engine.request import DrafterOptions, Sampling
 from engine.sampling import gumbel
 from engine.target import Target
 from support.tiny import tiny, tiny_config
@@ -170,7 +169,7 @@ def test_that_each_draft_feeds_the_next(tmp_path):
 
 
 def test_that_confidence_cuts_where_survival_falls_below(tmp_path):
-    pair = Pair(tmp_path / "drafter", "liquid", Settings(confidence=1e-9))
+    pair = Pair(tmp_path / "drafter", "liquid", DrafterOptions(confidence=1e-9))
     tokens = [(7 * i + 3) % 60 for i in range(20)]
     drafter, taps = pair.after(tokens)
     _, hidden, chain = pair.expected(taps, 9)
@@ -190,7 +189,7 @@ def test_that_confidence_cuts_where_survival_falls_below(tmp_path):
 
 def test_that_8_bits_change_little_and_pack_the_layers(tmp_path):
     whole = Pair(tmp_path / "a", "liquid")
-    packed = Pair(tmp_path / "b", "liquid", Settings(bits=8))
+    packed = Pair(tmp_path / "b", "liquid", DrafterOptions(bits=8))
     assert packed.opened.nbytes < 0.6 * whole.opened.nbytes
     tokens = list(range(20))
     rows = [p.hidden(p.after(tokens)[0], 9, 20)[0] for p in (whole, packed)]

@@ -9,9 +9,8 @@ from mlx import nn
 
 from engine import session as session_module
 from engine.drafters import open_drafter
-from engine.drafters.dspark import Settings
 from engine.proposers import Context
-from engine.request import Sampling
+from engine.request import DrafterOptions, Sampling
 from engine.session import Session
 from engine.target import Target
 from support.published_dspark import CONFIGS, PARAMETERS, thin_target, write_random
@@ -104,7 +103,7 @@ def test_that_published_sizes_load_with_the_right_memory(name, bits, tmp_path):
     gc.collect()
     mx.clear_cache()
     before = mx.get_active_memory()
-    opened = open_drafter(tmp_path, target, Settings(bits))
+    opened = open_drafter(tmp_path, target, DrafterOptions(bits))
     assert len(opened.tapped) == 5
     if bits:
         # Linear layers but the confidence row in groups of 64: a byte each and 4 bytes a group.

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from engine.drafters import open_drafter
-from engine.drafters.dspark import Settings
 from engine.guard import Guard, Times
 from engine.proposers import Context
-from engine.request import Sampling
+from engine.request import DrafterOptions, Sampling
 from engine.sampling import draw
 from engine.session import Session
 from engine.sessions import Kept
@@ -283,7 +282,11 @@ def test_that_broken_numbers_drop_the_drafts_and_the_reply_goes_on(
 
 
 def test_that_8_bit_and_confidence_change_no_word(tmp_path):
-    for settings in (Settings(bits=8), Settings(confidence=0.4), Settings(8, 0.9)):
+    for settings in (
+        DrafterOptions(bits=8),
+        DrafterOptions(confidence=0.4),
+        DrafterOptions(8, 0.9),
+    ):
         target, drafter = opened("dense", tmp_path, settings)
         truth = uncached(target.model, P, 30, GREEDY)
         kept = kept_for(target, drafter)

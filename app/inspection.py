@@ -1,0 +1,36 @@
+"""What is known of the loaded model, asked only when the engine rests."""
+
+from app.chat import Chat
+from app.confined import Confined
+from app.conversation import Settings
+from app.reply import EngineLike
+from app.turns import model_of
+from engine.facts import Facts
+
+
+class Inspection:
+    """Never loads a model, and never waits for an answer that is being written."""
+
+    def __init__(self, engine: Confined[EngineLike], chat: Chat) -> None:
+        self._engine, self._chat = engine, chat
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether an answer is written or checked, so that nothing is asked of the engine."""
+        return self._chat.is_answering or self._chat.checking is not None
+
+    async def facts(self, settings: Settings, conversation: int | None) -> Facts | None:
+        """What is known of the model of `settings`; None while it is not loaded or is busy."""
+        if self.is_busy or not self._engine.is_made:
+            return None
+        key = "" if conversation is None else str(conversation)
+        found = await self._engine.call(lambda engine: engine.facts(key))
+        choice = model_of(settings)
+        if found is None or (found.target, found.drafter) != (choice.target, choice.drafter):
+            return None
+        return found
+
+    async def measure(self) -> None:
+        """Measure what is not known yet of the loaded model's exactness; seconds if it is small."""
+        if not self.is_busy and self._engine.is_made:
+            await self._engine.call(lambda engine: engine.measure())
