@@ -138,6 +138,8 @@ def build(settings: dict[str, Any]) -> nn.Module:
         reason = f"{type(error).__name__}: {error}"[:200]
         message = f"{config.NAME}: it does not describe a {kind} model ({reason})."
         raise ModelRefused("config_field", message, safe=_SAFE, action=_AGAIN) from None
+    finally:
+        mx.eval(mx.random.state)  # every parameter drawn is a split of it, which would pile up
 
 
 def _draft(folder: Path) -> _Draft:

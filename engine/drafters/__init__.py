@@ -55,6 +55,8 @@ def open_drafter(
         traceback.clear_frames(error.__traceback__)  # they hold the tensors read so far
         mx.clear_cache()
         raise
+    finally:
+        mx.eval(mx.random.state)  # every parameter drawn is a split of it, which would pile up
 
 
 def identity(folder: Path) -> str:

@@ -9,7 +9,7 @@ from engine.proposers import Context
 from engine.request import Sampling
 from engine.sampling import gumbel
 from engine.target import Target
-from support.tiny_dflash import PAIRS, forward, random_weights, write_drafter
+from support.tiny_dflash import PAIRS, changed, forward, random_weights, write_drafter
 from support.tiny_laguna import tiny_laguna
 
 TOKENS = [(7 * i * i + 3 * i + 5) % 64 for i in range(300)]
@@ -131,27 +131,25 @@ def test_that_fewer_drafts_are_the_first_of_many(tmp_path):
 
 def test_that_each_row_sees_its_own_window(tmp_path):
     # One layer, window 6: context row 29 is seen by rows 0 to 4 of a block at 30, row 24 by none.
-    config = PAIRS["one-layer"][1] | {
-        "dflash_config": PAIRS["one-layer"][1]["dflash_config"] | {"block_size": 8}
-    }
+    config = changed(PAIRS["one-layer"][1], dflash_config__block_size=8)
     PAIRS["one-layer-8"] = (PAIRS["one-layer"][0], config)
     try:
         pair = Pair(tmp_path, "one-layer-8")
     finally:
         del PAIRS["one-layer-8"]
     taps = mx.random.normal((30, 16), key=mx.random.key(1))
-    changed = {}
+    moved = {}
     for row in (29, 26, 24):
         found = []
         for touched in (taps, mx.concatenate([taps[:row], -taps[row : row + 1], taps[row + 1 :]])):
             drafter = pair.opened.start()
             drafter.observe(TOKENS[:30], touched)
             found.append(pair.scores(drafter, 9))
-        changed[row] = [bool(np.abs(a - b).max() > 1e-6) for a, b in zip(*found, strict=True)]
+        moved[row] = [bool(np.abs(a - b).max() > 1e-6) for a, b in zip(*found, strict=True)]
     # Scores are those of rows 1 to 7.
-    assert changed[29] == [True] * 4 + [False] * 3
-    assert changed[26] == [True] + [False] * 6
-    assert changed[24] == [False] * 7
+    assert moved[29] == [True] * 4 + [False] * 3
+    assert moved[26] == [True] + [False] * 6
+    assert moved[24] == [False] * 7
 
 
 def test_that_rows_out_of_reach_are_dropped_before_fc(tmp_path):

@@ -3,6 +3,7 @@
 `forward` is a second implementation, from the equations alone: it shares no code with the engine.
 """
 
+import copy
 import json
 from pathlib import Path
 
@@ -43,9 +44,19 @@ DRAFTER = {
 }
 
 
-def nested(config, **fields):
-    """The config with fields of its dflash_config set."""
-    return config | {"dflash_config": config["dflash_config"] | fields}
+def changed(config, **fields):
+    """The config with fields set, nested by a double underscore; `...` takes one away."""
+    config = copy.deepcopy(config)
+    for name, value in fields.items():
+        *path, last = name.split("__")
+        place = config
+        for step in path:
+            place = place[step]
+        if value is ...:
+            del place[last]
+        else:
+            place[last] = value
+    return config
 
 
 _ONE = {"num_hidden_layers": 1, "layer_types": ["sliding_attention"]}
@@ -53,12 +64,16 @@ WIDE = {"hidden_size": 64, "intermediate_size": 64, "head_dim": 32}
 PAIRS = {
     "pair": (TARGET, DRAFTER),
     "windows": (TARGET, DRAFTER | {"sliding_windows": [6, 4, 9]}),
-    "block-16": (TARGET | {"num_experts_per_tok": 4}, nested(DRAFTER, block_size=16)),
+    "block-16": (
+        TARGET | {"num_experts_per_tok": 4},
+        changed(DRAFTER, dflash_config__block_size=16),
+    ),
     "tied": (TARGET | {"tie_word_embeddings": True}, DRAFTER),
     "equal-heads": (TARGET, DRAFTER | {"num_key_value_heads": 4}),
     "one-layer": (
         TARGET,
-        nested(DRAFTER | _ONE, target_layer_ids=[4]) | {"eagle_aux_hidden_state_layer_ids": [5]},
+        changed(DRAFTER | _ONE, dflash_config__target_layer_ids=[4])
+        | {"eagle_aux_hidden_state_layer_ids": [5]},
     ),
     "window-2": (TARGET, DRAFTER | {"sliding_window": 2}),
     "window-64": (TARGET, DRAFTER | {"sliding_window": 64}),
