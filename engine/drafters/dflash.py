@@ -3,7 +3,8 @@
 The drafter reads the target's inner streams as context rows and runs [pending, mask, mask, ...]
 behind them once; embedding and head are the target's. The rows do not depend on each other's draws,
 so every row is drawn at once, with the noise that the target will draw that position with.
-Equations and sources: shared/design/laguna-dflash.md 4 to 7.
+Equations: vLLM's laguna_dflash.py for poolside/Laguna-*-DFlash, after z-lab's dflash; rounds as in
+lablup/mlxcel pull request 1771. The shared noise is that of `engine.sampling`.
 """
 
 from collections.abc import Callable, Sequence

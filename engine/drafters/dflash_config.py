@@ -1,6 +1,7 @@
 """What Laguna's DFlash drafter says it is, every field within its bounds, refusals by name.
 
-Contract and bounds: shared/design/laguna-dflash.md 2. `block_size` counts the pending token's row.
+Fields: poolside/Laguna-XS-2.1-DFlash and -S-2.1-DFlash; bounds as in lablup/mlxcel pull request
+1771. `block_size` counts the pending token's row.
 """
 
 from collections.abc import Mapping

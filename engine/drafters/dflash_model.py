@@ -1,6 +1,7 @@
 """The layers of Laguna's DFlash drafter. Parameters are named as in its files.
 
-Equations: shared/design/laguna-dflash.md 4.
+Equations: vLLM's laguna_dflash.py. Each row sees the window before itself, as there; the training
+code in vllm-project/speculators anchors every row's window at the pending row.
 """
 
 from collections.abc import Sequence

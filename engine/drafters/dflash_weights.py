@@ -1,7 +1,7 @@
 """The tensors of Laguna's DFlash drafter: one exact set under one spelling, checked by headers.
 
 Accepted are a leading `model.`, separate q, k and v, and packed projections.
-Source: shared/design/laguna-dflash.md 3.
+Names and shapes: poolside/Laguna-XS-2.1-DFlash and -S-2.1-DFlash, read as in lablup/mlxcel.
 """
 
 import re
