@@ -1,10 +1,6 @@
-"""The `check` command on tiny models, and on the starter with both BLAS libraries."""
+"""The `check` command on tiny models; for both BLAS libraries see `process/test_two_blas.py`."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import mlx.core as mx
 import pytest
@@ -15,7 +11,6 @@ from app.gates import Gates
 from engine.exactness import Gate, Width
 from support.tiny import tiny, tiny_config
 
-ROOT = Path(__file__).parents[2]
 GATE = Gate((Width(2, True), Width(3, False, 5e-5, 0, "kernels")), 4.5, 20.0, "float32", (8, 48))
 
 
@@ -118,27 +113,3 @@ def test_that_a_folder_that_cannot_be_written_only_forgets(tmp_path):
     gates = Gates(tmp_path / "file")
     gates.remember("k", GATE)
     assert gates.recall("k") is None
-
-
-def checked_starter(blas):
-    environment = os.environ | {"SLIPSTREAM_BLAS": blas}
-    run = subprocess.run(
-        [sys.executable, "-m", "app", "check", "--json"],
-        cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has two BLAS libraries")
-def test_that_the_starter_is_exact_with_one_blas_and_nearly_so_with_the_other(starter):
-    reference, fast = checked_starter("reference"), checked_starter("openblas")
-    assert reference["exact_width"] == 8
-    assert fast["key"] != reference["key"]
-    # The kernels of OpenBLAS depend on the processor; from 4 rows on they always differ (5e-5 here).
-    wide = [seen for seen in fast["widths"] if seen["width"] >= 4]
-    assert not any(seen["equal"] for seen in wide)
-    assert all(1e-6 < seen["max_difference"] < 1e-3 for seen in wide)
-    assert all(seen["suspect"] == "kernels" for seen in wide)
-    assert fast["margin"] == 4 * wide[-1]["max_difference"]

@@ -1,7 +1,10 @@
 """What the measured gate does to widths and margins."""
 
 import mlx.core as mx
+import pytest
+from mlx import nn
 
+from engine.backend import Backend
 from engine.exactness import Gate, Width
 from engine.target import Target
 from engine.trust import WIDTHS, Trust
@@ -74,6 +77,44 @@ def test_that_narrow_types_wait_for_their_gate():
     assert not narrow.is_wanted("fast")
     narrow.measure()
     assert not narrow.is_wanted("guarded")
+
+
+def another_chip(monkeypatch):
+    monkeypatch.setattr("engine.exactness.mx.device_info", lambda: {"architecture": "another"})
+
+
+def another_mlx(monkeypatch):
+    monkeypatch.setattr("engine.exactness.version", lambda package: "9.9")
+
+
+def another_backend(monkeypatch):
+    monkeypatch.setattr("engine.trust.prepare", lambda: Backend("cpu", "another", compiler=True))
+
+
+def another_procedure(monkeypatch):
+    monkeypatch.setattr("engine.exactness._VERSION", 99)
+
+
+@pytest.mark.parametrize("change", [another_chip, another_mlx, another_backend, another_procedure])
+def test_that_a_gate_is_measured_anew_when_something_of_its_key_changes(change, monkeypatch):
+    memo, target = Memo(), Target(tiny(3), tiny_config())
+    Trust.of(target, "weights", memo).measure()
+    assert not Trust.of(target, "weights", memo).is_wanted("exact")
+    change(monkeypatch)
+    again = Trust.of(target, "weights", memo)
+    assert again.gate is None
+    assert again.is_wanted("exact")
+    again.measure()
+    assert len(memo.kept) == 2
+    assert not Trust.of(target, "weights", memo).is_wanted("exact")
+
+
+def test_that_the_same_model_quantised_has_a_gate_of_its_own():
+    memo = Memo()
+    Trust.of(Target(tiny(3), tiny_config()), "weights", memo).measure()
+    model = tiny(3)
+    nn.quantize(model, group_size=32, bits=4)
+    assert Trust.of(Target(model, tiny_config()), "weights", memo).gate is None
 
 
 class Counted(Target):
