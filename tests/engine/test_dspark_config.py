@@ -3,19 +3,17 @@
 import copy
 import gc
 import json
-import random
 
 import mlx.core as mx
 import pytest
 
 from engine.drafters import open_drafter, taps
-from engine.drafters.dspark import Settings
 from engine.drafters.dspark_config import DEEPSPEC as FLAT
 from engine.drafters.dspark_config import LIQUID as NESTED
 from engine.drafters.dspark_config import check, packaging
 from engine.drafters.dspark_weights import shapes
-from engine.errors import DrafterRefused, ModelRefused
-from engine.loading import check as check_model
+from engine.errors import DrafterRefused
+from engine.request import DrafterOptions
 from engine.target import Target
 from support.published_dspark import CONFIGS, PARAMETERS
 from support.tiny import tiny, tiny_config
@@ -139,40 +137,9 @@ def test_that_a_bad_field_is_named_with_its_bounds(name, lfm2, tmp_path):
     assert all(_parts(refusal.value))
 
 
-PACKAGES = {
-    "speculators": (changed(LIQUID, speculators_model_type="dspark"), "vLLM's speculators"),
-    "specforge": (changed(LIQUID, dflash_config__projector_type="dspark"), "SpecForge"),
-    "dflash": (
-        changed(LIQUID, architectures=["DFlashDraftModel"], markov_rank=...),
-        "a DFlash drafter",
-    ),
-    "eagle": ({"architectures": ["LlamaForCausalLMEagle3"], "model_type": "llama"}, "an EAGLE"),
-    "medusa": ({"architectures": ["MedusaModel"], "medusa_num_heads": 4}, "Medusa"),
-    "gemma": (changed(DEEPSPEC, architectures=["Gemma4DSparkModel"]), "Gemma4DSparkModel"),
-    "embedded": ({"model_type": "deepseek_v4", "dspark_block_size": 7}, "a drafter inside"),
-    "model": (dict(DENSE), "an ordinary model"),
-}
-
-
-@pytest.mark.parametrize("name", PACKAGES)
-def test_that_other_drafters_are_refused_by_name(name, lfm2, tmp_path):
-    config, words = PACKAGES[name]
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    with pytest.raises(DrafterRefused) as refusal:
-        open_drafter(tmp_path, lfm2)
-    assert words.removeprefix("an ").removeprefix("a ") in refusal.value.message
-    assert "DSpark" in refusal.value.action
-
-
 def test_that_a_missing_folder_is_a_refused_drafter(lfm2, tmp_path):
     with pytest.raises(DrafterRefused, match="no folder"):
         open_drafter(tmp_path / "gone", lfm2)
-
-
-def test_that_a_drafter_opened_as_a_model_explains_itself(tmp_path):
-    write_drafter(tmp_path, LIQUID, random_weights(LIQUID))
-    with pytest.raises(ModelRefused, match="a drafter"):
-        check_model(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -271,21 +238,21 @@ def test_that_a_drafter_without_confidence_head_opens(lfm2, tmp_path):
     write_drafter(tmp_path, config, random_weights(config))
     assert open_drafter(tmp_path, lfm2).block == 5
     with pytest.raises(DrafterRefused, match="no confidence head"):
-        open_drafter(tmp_path, lfm2, Settings(confidence=0.5))
+        open_drafter(tmp_path, lfm2, DrafterOptions(confidence=0.5))
 
 
 @pytest.mark.parametrize("bits", [1, 4, 6, 16])
 def test_that_bits_other_than_8_are_refused(bits, lfm2, tmp_path):
     write_drafter(tmp_path, LIQUID, random_weights(LIQUID))
     with pytest.raises(DrafterRefused, match=f"not in {bits}"):
-        open_drafter(tmp_path, lfm2, Settings(bits=bits))
+        open_drafter(tmp_path, lfm2, DrafterOptions(bits=bits))
 
 
 def test_that_odd_sizes_are_not_packed(lfm2, tmp_path):
     config = changed(LIQUID, markov_rank=8)
     write_drafter(tmp_path, config, random_weights(config))
     with pytest.raises(DrafterRefused, match="no multiples of 64"):
-        open_drafter(tmp_path, lfm2, Settings(bits=8))
+        open_drafter(tmp_path, lfm2, DrafterOptions(bits=8))
 
 
 def test_that_a_table_out_of_the_vocabulary_is_refused(llama, tmp_path):
@@ -299,70 +266,3 @@ def test_that_a_table_out_of_the_vocabulary_is_refused(llama, tmp_path):
 
 def _parts(error):
     return error.message, error.safe, error.action
-
-
-def _refusal(folder, target):
-    """The refusal of a folder, None if it opened; any other exception is a failure."""
-    try:
-        open_drafter(folder, target)
-    except DrafterRefused as error:
-        return error
-    return None
-
-
-def _mutated(config, rng):
-    config = copy.deepcopy(config)
-    odd = (
-        None, True, False, 0, -1, 1, 2, 7, 10**30, 2**31, 1.5, float("inf"), float("nan"), "", "x",
-        "silu", [], [0], [1, 0], ["full_attention"], {}, {"rope_type": "yarn"}, [[[]]], "9" * 200,
-    )  # fmt: skip
-    for _ in range(rng.randint(1, 3)):
-        place = config
-        if isinstance(config.get("dflash_config"), dict) and rng.random() < 0.3:
-            place = config["dflash_config"]
-        name = rng.choice(
-            [*place, "draft_vocab_size", "sliding_window", "speculators_x", "rope_scaling"]
-        )
-        if rng.random() < 0.2:
-            place.pop(name, None)
-        else:
-            place[name] = rng.choice(odd)
-    return config
-
-
-def test_that_mutated_configs_give_named_refusals_only(lfm2, llama, tmp_path):
-    rng = random.Random(5)
-    for config, target in ((LIQUID, lfm2), (DEEPSPEC, llama)):
-        folder = write_drafter(
-            tmp_path / config["architectures"][0], config, random_weights(config)
-        )
-        opened = refused = 0
-        for _ in range(700):
-            (folder / "config.json").write_text(json.dumps(_mutated(config, rng)))
-            refusal = _refusal(folder, target)
-            opened, refused = opened + (refusal is None), refused + (refusal is not None)
-            assert refusal is None or all(_parts(refusal))
-        assert opened > 20
-        assert refused > 200
-
-
-def test_that_mutated_files_give_named_refusals_only(lfm2, tmp_path):
-    rng = random.Random(6)
-    write_drafter(tmp_path, LIQUID, random_weights(LIQUID))
-    file = tmp_path / "model.safetensors"
-    whole = file.read_bytes()
-    header = 8 + int.from_bytes(whole[:8], "little")
-    gc.collect()
-    mx.clear_cache()
-    before = mx.get_active_memory()
-    for _ in range(600):
-        data = bytearray(whole)
-        for _ in range(rng.randint(1, 4)):
-            data[rng.randrange(header)] = rng.randrange(256)
-        if rng.random() < 0.2:
-            data = data[: rng.randrange(len(data))]
-        file.write_bytes(data)
-        refusal = _refusal(tmp_path, lfm2)
-        assert refusal is None or all(_parts(refusal))
-    gc.collect()
-    assert mx.get_active_memory() <= before + (1 << 20)

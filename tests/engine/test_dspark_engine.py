@@ -5,8 +5,8 @@ import pytest
 
 from engine.controls import Controls
 from engine.events import DraftingState, Finished, Loaded, Round
-from engine.request import Drafting, ModelChoice, Request, Sampling, Turn
-from support.lfm2_folder import FOLDERS
+from engine.request import DrafterOptions, Drafting, ModelChoice, Request, Sampling, Turn
+from support.lfm2_folder import FOLDERS, write_knowing
 from support.lfm2_replies import LENGTH, OFF, ON, QUESTION, SAMPLINGS, Folders, rounds, text_of
 from support.model_folders import edit_json, linked
 
@@ -139,3 +139,47 @@ def test_that_leaving_while_rows_are_staged_gives_all_memory_back(folders):
     assert folders.engine.model.sessions.take("u").drafter.staged > 0
     folders.engine.unload()
     assert mx.get_active_memory() <= before
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize(
+    "options", [DrafterOptions(8), DrafterOptions(0, 0.4), DrafterOptions(8, 0.9)], ids=str
+)
+def test_that_a_drafter_run_otherwise_writes_the_same_words(options, sampling, folders):
+    sampling = SAMPLINGS[sampling]
+    released = folders.pair("lfm2", sampling=sampling)
+    pair = ModelChoice(released.target, released.drafter, options)
+    plain = folders.reply(released, sampling=sampling, drafting=OFF)[-1]
+    whole = folders.engine.model.drafter.nbytes
+    drafted = folders.reply(pair, sampling=sampling)
+    [loaded] = [e for e in drafted if isinstance(e, Loaded)]  # other options are another load
+    assert (loaded.drafter, loaded.drafting_refused) == (pair.drafter.name, "")
+    assert (loaded.drafter_bytes < 0.6 * whole) == bool(options.bits)
+    assert drafted[-1].token_ids == plain.token_ids
+    assert rounds(drafted)
+    assert rounds(folders.reply(pair, sampling=sampling, drafting=Drafting("on", max_drafts=9)))
+
+
+@pytest.mark.parametrize("bits", [4, 16])
+def test_that_an_option_it_cannot_do_costs_the_drafter_and_says_so(bits, folders):
+    released = folders.pair("lfm2")
+    pair = ModelChoice(released.target, released.drafter, DrafterOptions(bits))
+    events = folders.reply(pair)
+    [loaded] = [e for e in events if isinstance(e, Loaded)]
+    assert loaded.drafter is None
+    assert f"not in {bits}" in loaded.drafting_refused
+    assert events[-1].token_ids == folders.reply(released, drafting=OFF)[-1].token_ids
+
+
+def test_that_nine_drafts_are_made_where_nine_are_asked_for(folders, tmp_path):
+    pair = folders.pair("lfm2", share=1.0)
+    truth = folders.reply(pair, drafting=OFF)[-1]
+    told = [*truth.prompt_ids[-1:], *truth.token_ids]
+    wide = write_knowing(tmp_path / "drafter", (0, 2), [told], 1.0, block_size=9)
+    wide_pair = ModelChoice(pair.target, wide)
+    for drafting in (Drafting("on", copies=False, max_drafts=9), ON):
+        folders.engine.unload()  # each depth is tried once, while nothing is timed
+        events = folders.reply(wide_pair, drafting=drafting)
+        assert max(len(r.proposed_ids) for r in rounds(events)) == drafting.max_drafts
+        assert events[-1].token_ids == truth.token_ids
+    assert ON.max_drafts == 7
