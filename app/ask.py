@@ -6,9 +6,14 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable, Generator
+from pathlib import Path
 from typing import Any
 
+from app import receipts
 from app.command_line import add_model, any_seed, chosen_model, number, whole
+from app.problem import ProblemError
+from app.receipt_command import as_json as as_receipt
+from app.receipt_command import checked, sentence_of
 from app.terminal import FAILED, INTERRUPTED, OK, USAGE, Terminal, as_json, failed, sentence
 from app.terminal_strip import Strip, summary
 from engine.controls import Controls
@@ -44,9 +49,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="exact: no wider than measured to be equal; guarded: near-ties are settled one by one",
     )
     add("--copies", choices=("on", "off"), default="on", help="guess what stood in the text before")
+    add(
+        "--max-drafts",
+        type=whole(1, 31),
+        default=Drafting().max_drafts,
+        metavar="N",
+        help="of a drafter in one round, as far as it was trained for",
+    )
     add("--max-tokens", type=whole(1, 10**6), default=1024, metavar="N")
     add("--stop", action="append", default=[], metavar="TEXT", help="end there; repeatable")
     add("--thinking", choices=("on", "off"), help="where the model can think")
+    add(
+        "--receipt",
+        type=Path,
+        metavar="FILE",
+        help="write the reply again without drafts and save whether it is the same",
+    )
     add("--plain-text", action="store_true", help="a model without a chat format writes on")
     _add_sampling(parser)
 
@@ -61,18 +79,51 @@ def run(args: argparse.Namespace, terminal: Terminal, make_engine: MakeEngine) -
     with _interrupts(controls):
         last: Event | None = None
         show = _Json(terminal) if args.json else _Text(terminal)
+        verified = True
         try:
-            request = _request(args, question)
-            for event in make_engine().reply(request, controls):
+            request, engine = _request(args, question), make_engine()
+            for event in engine.reply(request, controls):
                 last = event
                 show.event(event)
                 controls.stop = controls.stop or terminal.closed
+            if args.receipt is not None and isinstance(last, Finished):
+                verified = _verified(engine, last, args, controls, terminal)
         except EngineError as error:
             last = failed(error)
             show.event(last)
     if isinstance(last, Finished) and not terminal.closed:
-        return INTERRUPTED if last.reason == "cancelled" else OK
+        if last.reason == "cancelled" or (controls.stop and not verified):
+            return INTERRUPTED
+        return OK if verified else FAILED
     return FAILED
+
+
+def _verified(
+    engine: Any,  # noqa: ANN401  `EngineLike`, or what a test gives
+    finished: Finished,
+    args: argparse.Namespace,
+    controls: Controls,
+    terminal: Terminal,
+) -> bool:
+    """Check the reply and save its receipt; whether it is the same and is saved."""
+    written = receipts.written_of(finished)
+    if written is None or not written.token_ids:
+        terminal.note("slipstream ask: there is nothing to check, so no receipt was saved.")
+        return False
+    receipt = checked(engine, written, chosen_model(args), controls, terminal)
+    if receipt is None:
+        terminal.note("slipstream ask: the check was stopped, so no receipt was saved.")
+        return False
+    if args.json:
+        terminal.json({"event": "receipt"} | as_receipt(receipt))
+    else:
+        terminal.note(sentence_of(receipt))
+    try:
+        receipts.save(receipt, args.receipt)
+    except ProblemError as error:
+        terminal.note(f"slipstream ask: {error.problem.sentence}")
+        return False
+    return receipt.verdict == "same"
 
 
 class _Json:
@@ -101,8 +152,8 @@ class _Text:
                 self._terminal.status(f"Loading the {part}… {_percent(done, total)}")
             case Loaded(drafting_refused=reason) if reason:
                 self._terminal.note(reason)
-            case PromptProgress(done, total):
-                self._terminal.status(f"Reading {done:,} of {total:,}" if done < total else "")
+            case PromptProgress():
+                self._reading(event)
             case TextDelta(channel, text):
                 self._text(channel, text)
             case Round():
@@ -116,6 +167,12 @@ class _Text:
             case Failed():
                 self._new_line()
                 self._terminal.note(f"slipstream ask: {sentence(event)}")
+
+    def _reading(self, event: PromptProgress) -> None:
+        for note in event.notes:
+            self._terminal.note(note)
+        done, total = event.done, event.total
+        self._terminal.status(f"Reading {done:,} of {total:,}" if done < total else "")
 
     def _text(self, channel: str, text: str) -> None:
         if channel == "thinking":
@@ -173,7 +230,7 @@ def _request(args: argparse.Namespace, question: str) -> Request:
             frequency_penalty=args.frequency_penalty,
             seed=any_seed() if args.seed is None else args.seed,
         ),
-        drafting=Drafting(args.draft, args.copies == "on", exactness=args.exactness),
+        drafting=Drafting(args.draft, args.copies == "on", args.max_drafts, args.exactness),
         max_tokens=args.max_tokens,
         stop=tuple(args.stop),
         thinking=None if args.thinking is None else args.thinking == "on",

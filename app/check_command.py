@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from app import check_replies
+from app import check_replies, receipt_command
 from app.command_line import add_model, chosen_model, whole
 from app.folders import Folders
 from app.gates import Gates
@@ -29,10 +29,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--again", action="store_true", help="measure even if it was before")
     check_replies.add_options(parser)
+    receipt_command.add_options(parser)
 
 
 def run(args: argparse.Namespace, terminal: Terminal, make_engine: Callable[[], Any]) -> int:
     """Measure or recall, print, and return the exit code; a fault is a failure."""
+    if args.receipt is not None:
+        return receipt_command.run(args, terminal, make_engine)
     try:
         if args.replies:
             return check_replies.run(args, chosen_model(args), terminal, make_engine)

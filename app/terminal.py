@@ -5,7 +5,7 @@ import json
 import os
 import re
 import sys
-from dataclasses import fields
+from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -103,9 +103,11 @@ def sentence(event: Failed) -> str:
     return " ".join(part for part in (event.message, event.safe, event.action) if part)
 
 
-def _plain(value: object) -> str:
+def _plain(value: object) -> object:
     if isinstance(value, Path):
         return str(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
