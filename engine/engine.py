@@ -184,7 +184,7 @@ class Engine:
         session.cache.remember(min(prompt.stable, len(prompt.ids) - 1))
         chunk = _CHUNK["cpu" if mx.default_device() == mx.Device(mx.cpu) else "gpu"]
         total = len(prompt.ids)
-        yield PromptProgress(reused, total, reused)
+        yield PromptProgress(reused, total, reused, prompt.notes)
         while len(session.tokens) < total - 1:
             if controls.stop:
                 model.sessions.put(request.conversation, kept)

@@ -38,11 +38,16 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class PromptProgress:
-    """`done` of `total` prompt tokens are in the cache, `reused` of them from an earlier turn."""
+    """`done` of `total` prompt tokens are in the cache, `reused` of them from an earlier turn.
+
+    `notes` are in the first one of a reply: what its chat format made of the conversation beyond
+    writing it down, one sentence each.
+    """
 
     done: int
     total: int
     reused: int
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,11 +189,18 @@ def resident():
 
 def without_template(folder, copy):
     """The model of `folder` once more, in `copy`, with no chat template in it."""
+    return with_template(folder, copy, None)
+
+
+def with_template(folder, copy, template):
+    """The model of `folder` once more, in `copy`, with another chat template, None without."""
     copy.mkdir()
     for file in folder.iterdir():
         if file.name == "tokenizer_config.json":
             settings = json.loads(file.read_text())
             del settings["chat_template"]
+            if template is not None:
+                settings["chat_template"] = template
             (copy / file.name).write_text(json.dumps(settings))
         else:
             (copy / file.name).symlink_to(file)
