@@ -15,23 +15,33 @@ from engine.request import Sampling
 from engine.session import Session
 from engine.target import Target
 from engine.trust import Trust
-from support.perturbed import Perturbed, PerturbedLayer, one_ulp
+from support.perturbed import Perturbed, PerturbedLayer, PerturbedPart, one_ulp
 from support.tiny import tiny, tiny_config
+from support.tiny_lfm2 import DENSE as LFM2
+from support.tiny_lfm2 import tiny_lfm2
 
 WIDE = range(2, 33)
 TOKENS = 128
 TEMPERATURES = (0.0, 0.7, 1.0)
 
 
-def one_ulp_off(dtype, layers=(), widths=WIDE):
-    """A target with these layers, or else the logits, off in passes of these widths."""
-    model = tiny(3)
+def one_ulp_off(dtype, layers=(), window=None):
+    """A target with these layers, or else the logits, off in passes of several rows."""
+    model, config = tiny(3, window=window), tiny_config(window=window)
     model.set_dtype(dtype)
     for at in layers:
-        model.model.layers[at] = PerturbedLayer(model.model.layers[at], widths)
+        model.model.layers[at] = PerturbedLayer(model.model.layers[at], WIDE)
     if layers:
-        return Target(model, tiny_config())
-    return Perturbed(model, tiny_config(), widths, lambda logits, width: one_ulp(logits))
+        return Target(model, config)
+    return Perturbed(model, config, WIDE, lambda logits, width: one_ulp(logits))
+
+
+def lfm2_off():
+    """A target with short convolutions, of which the first feed-forward part is off."""
+    model = tiny_lfm2(LFM2)
+    model.set_dtype(mx.bfloat16)
+    model.layers[0].feed_forward = PerturbedPart(model.layers[0].feed_forward, WIDE)
+    return Target(model, LFM2)
 
 
 def trusted(target):
@@ -149,6 +159,16 @@ def test_that_guarded_replies_are_the_plain_ones_when_tokens_are_cut():
     seen = compared(one_ulp_off(mx.bfloat16, (0,)), range(1, 12), cut=cut)
     assert seen.guarded == seen.replies
     assert seen.fast < seen.replies
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: one_ulp_off(mx.bfloat16, (0,), window=16), lfm2_off], ids=["window", "lfm2"]
+)
+def test_that_memories_that_forget_can_be_written_anew(make):
+    seen = compared(make(), range(9))
+    assert seen.guarded == seen.replies
+    assert seen.fast < seen.replies
+    assert seen.rechecked > 0
 
 
 @pytest.mark.slow

@@ -36,6 +36,18 @@ class PerturbedLayer(nn.Module):
         return one_ulp(out) if stream.shape[1] in self._widths else out
 
 
+class PerturbedPart(nn.Module):
+    """A part of a layer, rows in and rows out, one ulp off in passes of the given widths."""
+
+    def __init__(self, part, widths):
+        super().__init__()
+        self.part, self._widths = part, frozenset(widths)
+
+    def __call__(self, rows):
+        out = self.part(rows)
+        return one_ulp(out) if rows.shape[1] in self._widths else out
+
+
 def one_ulp(array):
     """Every number replaced by its neighbour further from zero."""
     return (array.view(BITS[array.dtype]) + 1).view(array.dtype)
