@@ -9,7 +9,7 @@ from typing import NoReturn
 import resources
 from app.terminal import USAGE
 from engine.errors import ModelRefused
-from engine.request import ModelChoice
+from engine.request import DrafterOptions, ModelChoice
 
 STARTER = "starter"
 
@@ -29,13 +29,27 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--target", metavar="DIR", type=Path, help="the folder of the model")
     parser.add_argument("--drafter", metavar="DIR", type=Path, help="the folder of its drafter")
+    parser.add_argument(
+        "--drafter-bits",
+        metavar="N",
+        type=whole(0, 16),
+        default=0,
+        help="0: the drafter as released; 8: packed in 8 bits",
+    )
+    parser.add_argument(
+        "--drafter-confidence",
+        metavar="X",
+        type=number(0, 1),
+        default=0.0,
+        help="end drafts where the drafter believes less than this in all of them; 0: never",
+    )
 
 
 def chosen_model(args: argparse.Namespace) -> ModelChoice:
     """The folders that the options name.
 
     Raises:
-        ModelRefused: a folder is not there.
+        ModelRefused: a folder is not there, or options name no drafter.
     """
     target: Path | None = args.target
     if target is None:
@@ -53,7 +67,14 @@ def chosen_model(args: argparse.Namespace) -> ModelChoice:
                 f"There is no folder {folder}.",
                 action="Name the folder that holds config.json and the weights.",
             )
-    return ModelChoice(target, args.drafter)
+    options = DrafterOptions(args.drafter_bits, args.drafter_confidence)
+    if args.drafter is None and options != DrafterOptions():
+        raise ModelRefused(
+            "drafter_missing",
+            "--drafter-bits and --drafter-confidence say how a drafter is run, but none is named.",
+            action="Name its folder with --drafter, or leave them out.",
+        )
+    return ModelChoice(target, args.drafter, options)
 
 
 def number(low: float, high: float, *, open_low: bool = False) -> Callable[[str], float]:

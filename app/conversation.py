@@ -6,7 +6,7 @@ from typing import Literal
 
 from app.receipts import Receipt
 from engine.events import Finished, Round
-from engine.request import Drafting, Sampling
+from engine.request import DrafterOptions, Drafting, Sampling
 
 MessageState = Literal[
     "streaming",  # being written
@@ -56,6 +56,7 @@ class Settings:
     stop: tuple[str, ...] = ()
     thinking: bool | None = None
     plain_text: bool = False
+    drafter_options: DrafterOptions = field(default_factory=DrafterOptions)
 
 
 @dataclass(frozen=True, slots=True)

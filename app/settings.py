@@ -9,7 +9,7 @@ from app.conversation import Settings
 from app.fields import Fields, parsed
 from app.files import aside_name, write_whole
 from app.problem import Problem
-from engine.request import Drafting, Sampling
+from engine.request import DrafterOptions, Drafting, Sampling
 
 Appearance: TypeAlias = Literal["system", "light", "dark"]
 SendKey: TypeAlias = Literal["enter", "mod+enter"]
@@ -117,6 +117,7 @@ def settings_from(fields: Fields) -> Settings:
         stop=fields.texts("stop"),
         thinking=fields.maybe("thinking"),
         plain_text=fields.flag("plain_text", usual.plain_text),
+        drafter_options=_drafter_options(fields.part("drafter_options"), usual.drafter_options),
     )
 
 
@@ -138,6 +139,13 @@ def _sampling(fields: Fields, usual: Sampling) -> Sampling:
         presence_penalty=fields.number("presence_penalty", usual.presence_penalty, -10, 10),
         frequency_penalty=fields.number("frequency_penalty", usual.frequency_penalty, -10, 10),
         seed=fields.integer("seed", usual.seed, 0, 2**64 - 1),
+    )
+
+
+def _drafter_options(fields: Fields, usual: DrafterOptions) -> DrafterOptions:
+    return DrafterOptions(
+        bits=fields.integer("bits", usual.bits, 0, 16),
+        confidence=fields.number("confidence", usual.confidence, 0, 1),
     )
 
 

@@ -36,8 +36,11 @@ def sound(text: str) -> str:
 
 
 def model_of(settings: Settings) -> ModelChoice:
-    """The folders of a conversation's model: its own, or the starter's."""
-    return ModelChoice(settings.target or resources.path("starter"), settings.drafter)
+    """The folders of a conversation's model, its own or the starter's, and how it drafts."""
+    target = settings.target or resources.path("starter")
+    if settings.drafter is None:
+        return ModelChoice(target)
+    return ModelChoice(target, settings.drafter, settings.drafter_options)
 
 
 def request_for(settings: Settings, path: Sequence[Message], *, goes_on: bool) -> Request:

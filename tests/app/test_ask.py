@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
+from engine.request import DrafterOptions
 from support.scripted import SlowEngine
 
 ROOT = Path(__file__).parents[2]
@@ -80,7 +81,7 @@ def test_that_every_event_is_one_line_and_the_last_is_finished(ask):
 
 def test_that_options_reach_the_engine(ask):
     _, _, _, [request] = ask(
-        "Hello", "--system", "Be short.", "--draft", "on", "--copies", "off", "--seed", "7",
+        "Hello", "--system", "Be short.", "--draft", "on", "--copies", "off", "--max-drafts", "9", "--seed", "7",
         "--temperature", "0.5", "--top-p", "0.8", "--top-k", "40", "--min-p", "0.1",
         "--repetition-penalty", "1.1", "--presence-penalty", "0.2", "--frequency-penalty", "0.3",
         "--max-tokens", "12", "--stop", "END", "--stop", "\n\n",
@@ -90,12 +91,24 @@ def test_that_options_reach_the_engine(ask):
         ("user", "Hello"),
     ]
     assert (request.drafting.wish, request.drafting.copies) == ("on", False)
+    assert request.drafting.max_drafts == 9
     sampling = request.sampling
     assert (sampling.seed, sampling.temperature, sampling.top_p) == (7, 0.5, 0.8)
     assert (sampling.top_k, sampling.min_p, sampling.repetition_penalty) == (40, 0.1, 1.1)
     assert (sampling.presence_penalty, sampling.frequency_penalty) == (0.2, 0.3)
     assert request.max_tokens == 12
     assert request.stop == ("END", "\n\n")
+
+
+def test_that_a_drafter_is_run_as_asked_and_options_without_one_are_refused(ask, model):
+    options = ("--drafter-bits", "8", "--drafter-confidence", "0.5")
+    _, _, _, [request] = ask("Hello", "--drafter", model, *options)
+    assert request.model.options == DrafterOptions(8, 0.5)
+    for words in (options[:2], options[2:]):
+        code, [event], _, requests = ask("Hello", *words)
+        assert (code, requests) == (1, [])
+        assert "--drafter-bits" in event["message"]
+        assert "--drafter" in event["action"]
 
 
 def test_that_a_seed_nobody_chose_differs_from_run_to_run(ask):
@@ -120,6 +133,10 @@ def test_that_a_seed_nobody_chose_differs_from_run_to_run(ask):
         ["Hello", "--seed", "-1"],
         ["Hello", "--seed", str(2**64)],
         ["Hello", "--max-tokens", "0"],
+        ["Hello", "--max-drafts", "0"],
+        ["Hello", "--max-drafts", "32"],
+        ["Hello", "--drafter-bits", "8.5"],
+        ["Hello", "--drafter-confidence", "1.01"],
         ["Hello", "--max-tok", "5"],
         ["Hello", "--unknown"],
     ],

@@ -7,13 +7,13 @@ import pytest
 
 from app.conversation import Settings
 from app.settings import AppSettings, SettingsFile, WindowState, complaints_about
-from engine.request import Drafting, Sampling
+from engine.request import DrafterOptions, Drafting, Sampling
 
 OTHER = AppSettings(
     "dark",
     1.25,
     "mod+enter",
-    Settings(Path("/models/ü"), Path("/d"), "Be kind.", Sampling(0.1, seed=3), Drafting("off"), 9, ("a",), False),
+    Settings(Path("/models/ü"), Path("/d"), "Be kind.", Sampling(0.1, seed=3), Drafting("off", True, 9), 9, ("a",), False, False, DrafterOptions(8, 0.25)),
     WindowState(-20, 30, 800, 600, True, 200, 7),
 )  # fmt: skip
 
@@ -60,6 +60,8 @@ def test_that_a_broken_file_is_kept_aside_and_named(path, content):
         ("defaults.sampling.top_p", 1.5), ("defaults.sampling.top_k", 1.5), ("defaults.sampling.top_k", -1),
         ("defaults.sampling.seed", 2**64), ("defaults.sampling.repetition_penalty", 0),
         ("defaults.drafting.wish", "maybe"), ("defaults.drafting.copies", 1), ("defaults.drafting.max_drafts", 0),
+        ("defaults.drafter_options.bits", 8.5), ("defaults.drafter_options.bits", -1), ("defaults.drafter_options", 8),
+        ("defaults.drafter_options.confidence", 1.5), ("defaults.drafter_options.confidence", math.nan),
         ("defaults.max_tokens", 0), ("defaults.max_tokens", True), ("defaults.stop", "END"),
         ("defaults.stop", ["", "a"]), ("defaults.stop", [1]), ("defaults.system", 4), ("defaults.target", 4),
         ("defaults.thinking", "yes"), ("window.width", 10), ("window.x", "left"), ("window.conversation", 0),

@@ -6,7 +6,7 @@ import pytest
 import resources
 from app.conversation import Message, Settings
 from app.turns import model_of, request_for, sound, title_of
-from engine.request import Sampling, Turn
+from engine.request import DrafterOptions, Sampling, Turn
 
 
 @pytest.mark.parametrize(
@@ -98,3 +98,10 @@ def test_that_each_alternative_has_a_seed_of_its_own():
 def test_that_a_conversation_without_a_model_has_the_starter():
     assert model_of(Settings()).target == resources.path("starter")
     assert model_of(Settings(target=Path("/m"), drafter=Path("/d"))).drafter == Path("/d")
+
+
+def test_that_a_drafters_options_go_with_it_and_mean_nothing_without_one():
+    asked = DrafterOptions(8, 0.5)
+    paired = Settings(drafter=Path("/d"), drafter_options=asked)
+    assert model_of(paired).options == asked
+    assert model_of(replace(paired, drafter=None)) == model_of(Settings())
