@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 from app.confined import Confined
 from app.conversation import Message
@@ -24,6 +25,9 @@ _BROKEN_OFF = "It broke off, so what a check needs was not kept."
 class Check:
     """A check that `run` takes to its end in the background.
 
+    It is made by the model that wrote the answer; if its folder is gone, by the conversation's
+    (`choice`), whose weights may be the same ones in another place.
+
     Attributes:
         message: the id of the message.
         conversation: the id of its conversation.
@@ -42,8 +46,9 @@ class Check:
         self.message, self.conversation = message.id, message.conversation
         self.result: Receipt | None = None
         self.over = asyncio.Event()
-        self._engine, self._store, self._choice = engine, store, choice
+        self._engine, self._store = engine, store
         self._written, self._reason = _written(message)
+        self._choice = _writer(self._written, choice)
         self._total = len(message.finished.token_ids) if message.finished else 0
         self.progress = (0, self._total)
         wrote = sum(len(r.committed_ids) for r in message.rounds)
@@ -117,6 +122,14 @@ def has_words_to_check(message: Message) -> bool:
     if message.finished is not None:
         return bool(message.finished.token_ids)
     return message.role == "assistant" and bool(message.text or message.thinking)
+
+
+def _writer(written: Written | None, choice: ModelChoice) -> ModelChoice:
+    """The folders to check with."""
+    if written is None or choice.target == Path(written.origin.target):
+        return choice
+    wrote = Path(written.origin.target)
+    return ModelChoice(wrote) if wrote.is_dir() else choice
 
 
 def _written(message: Message) -> tuple[Written | None, str]:

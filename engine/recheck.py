@@ -23,6 +23,7 @@ from engine.target import Target
 
 _INCOMPLETE = "What is kept of this answer is not enough to write it again."
 _OTHER_WORDS = "This answer has tokens that the model does not know."
+_TOO_LONG = "This answer is longer than what the model can read."
 _FORGOTTEN = "The model's memory of the conversation cannot be built as it was."
 _NOT_FINITE = "The model produced numbers that are not finite."
 
@@ -79,10 +80,10 @@ def _against(target: Target, written: Written) -> str:
     kept = sum(rows for rows, _ in written.passes)
     if not written.token_ids or length == 0 or kept != length - 1:
         return _INCOMPLETE
-    ids = (*written.prompt_ids, *written.token_ids)
-    if max(ids) >= target.vocab_size or len(ids) > target.context_limit:
+    ids = (*written.prompt_ids, *written.token_ids, written.end_id or 0)
+    if max(ids) >= target.vocab_size:
         return _OTHER_WORDS
-    return ""
+    return _TOO_LONG if len(ids) - 1 > target.context_limit else ""
 
 
 def _fed(
@@ -100,11 +101,10 @@ def _fed(
         # What a cut pass had behind the cut is gone; rows before it never depend on it.
         target.forward([*rows, *rows[-1:] * (width - len(rows))], cache)
         cache.settle()
-        if not cache.can_rollback(at):
-            yield False
-            return
-        cache.rollback(at)
-        yield True
+        fits = kept == width or cache.can_rollback(at)
+        yield fits
+        if fits:
+            cache.rollback(at)
 
 
 def _compared(
