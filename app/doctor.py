@@ -75,6 +75,8 @@ def run(args: argparse.Namespace, terminal: Terminal, make_engine: Callable[[], 
         terminal.status("")
         if test["problem"]:
             problems.append(Finding(test["problem"], "Reinstall with make setup.", stops=True))
+        elif fault := test["exactness"]["fault"]:
+            problems.append(Finding(f"Drafting is refused. {fault}", "Report this, please."))
     report = _report(backend, folders, starter, test, problems)
     if args.json:
         terminal.json(report)
@@ -176,6 +178,33 @@ def _starter() -> Path | None:
     return folder if all((folder / name).is_file() for name in needed) else None
 
 
+def _exactness(engine: Any) -> dict[str, Any]:  # noqa: ANN401 its import takes seconds
+    """What was measured before about the starter's wide passes; nothing is measured now."""
+    gate = None if engine.model is None else engine.model.trust.gate
+    if gate is None:
+        return {"measured": False, "exact_width": None, "max_difference": None, "fault": None}
+    ran = [seen for seen in gate.widths if not seen.not_run]
+    return {
+        "measured": True,
+        "exact_width": gate.exact_width,
+        "widest": max((seen.width for seen in ran), default=1),
+        "max_difference": max((seen.max_difference for seen in ran), default=0.0),
+        "fault": gate.fault or None,
+    }
+
+
+def _exactness_text(known: dict[str, Any]) -> str:
+    if not known["measured"]:
+        return "not measured yet; slipstream check measures it"
+    if known["exact_width"] >= known["widest"]:
+        return f"equal to the last bit up to {known['widest']} rows at once"
+    equal = "none" if known["exact_width"] == 1 else f"up to {known['exact_width']}"
+    return (
+        f"equal to the last bit: {equal}; "
+        f"up to {known['widest']} rows at once scores differ by {known['max_difference']:.2g}"
+    )
+
+
 def _self_test(make_engine: Callable[[], Any], starter: Path) -> dict[str, Any]:
     """Ask the starter something, with and without drafting: the same tokens must come."""
     begin = time.perf_counter()
@@ -191,6 +220,7 @@ def _self_test(make_engine: Callable[[], Any], starter: Path) -> dict[str, Any]:
         "text": plain.text,
         "same_tokens": same,
         "tokens_per_s": plain.tokens_per_s,
+        "exactness": _exactness(engine),
         "seconds": round(time.perf_counter() - begin, 2),
     }
 
@@ -236,6 +266,7 @@ def _text(report: dict[str, Any]) -> str:
     test = report["self_test"]
     if test and not test["problem"]:
         lines.append(f"{'self-test':<10} passed in {test['seconds']} s")
+        lines.append(f"{'exactness':<10} {_exactness_text(test['exactness'])}")
     lines += [f"- {problem['what']} {problem['action']}" for problem in report["problems"]]
     lines.append("Ready to chat." if report["ok"] else "Chatting is not possible yet.")
     return "\n".join(lines) + "\n"

@@ -5,11 +5,13 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from app.__main__ import main
 from engine.events import Finished
+from engine.exactness import Gate, Width
 from support.scripted import SlowEngine
 
 ROOT = Path(__file__).parents[2]
@@ -108,3 +110,61 @@ sys.exit(code)
     )
     assert (child.returncode, child.stderr) == (0, "")
     assert json.loads(child.stdout)["self_test"] is None
+
+
+def known(*widths):
+    """An engine that knows this much about its model."""
+    engine = SlowEngine()
+    gate = Gate(widths, 4.5, 20.0, "float32", (8, 48)) if widths else None
+    engine.model = SimpleNamespace(trust=SimpleNamespace(gate=gate))
+    return engine
+
+
+@pytest.mark.parametrize(
+    ("widths", "exactness", "text"),
+    [
+        (
+            (),
+            {"measured": False, "exact_width": None, "max_difference": None, "fault": None},
+            "not measured yet; slipstream check measures it",
+        ),
+        (
+            (Width(2, True), Width(3, True), Width(4, False, 5e-5, 0, "kernels")),
+            {
+                "measured": True,
+                "exact_width": 3,
+                "widest": 4,
+                "max_difference": 5e-5,
+                "fault": None,
+            },
+            "equal to the last bit: up to 3; up to 4 rows at once scores differ by 5e-05",
+        ),
+        (
+            (Width(2, False, 4e-5, 0, "kernels"), Width(3, False, not_run="RuntimeError")),
+            {
+                "measured": True,
+                "exact_width": 1,
+                "widest": 2,
+                "max_difference": 4e-5,
+                "fault": None,
+            },
+            "equal to the last bit: none; up to 2 rows at once scores differ by 4e-05",
+        ),
+        (
+            (Width(2, True), Width(3, True)),
+            {"measured": True, "exact_width": 3, "widest": 3, "max_difference": 0, "fault": None},
+            "equal to the last bit up to 3 rows at once",
+        ),
+    ],
+    ids=["unknown", "some", "none", "all"],
+)
+def test_that_it_says_what_is_known_of_exactness(doctor, capsys, widths, exactness, text):
+    assert doctor(known(*widths))[1]["self_test"]["exactness"] == exactness
+    assert main(["doctor"], make_engine=lambda: known(*widths)) == 0
+    assert f"exactness  {text}\n" in capsys.readouterr().out
+
+
+def test_that_a_fault_is_a_problem_with_which_one_can_chat(doctor):
+    code, report = doctor(known(Width(2, False, 9.0, 1, "cache")))
+    assert (code, report["ok"]) == (0, True)
+    assert any("Drafting is refused" in problem["what"] for problem in report["problems"])

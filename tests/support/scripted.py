@@ -33,6 +33,8 @@ class SlowEngine:
     before the first token.
     """
 
+    model = None  # nothing can be measured on it
+
     def __init__(
         self,
         ms: float = 0.0,
