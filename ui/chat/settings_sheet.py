@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from app.conversation import Settings
 from app.settings import MANY
 from ui import wording
+from ui.chat.drafter_field import DrafterField
 from ui.forms import ModeField, Sheet
 from ui.theme import Themes
 from ui.wording import tr
@@ -77,6 +78,7 @@ class ChatSettingsSheet(Sheet):
         self.drafter = FolderField(
             settings.drafter, tr(wording.NO_DRAFTER), tr(wording.CHOOSE_DRAFTER)
         )
+        self.runs = DrafterField(settings)
         self.drafting = QComboBox()
         for value, text in wording.WISHES:
             self.drafting.addItem(tr(text), value)
@@ -96,6 +98,7 @@ class ChatSettingsSheet(Sheet):
         for label, field in (
             (wording.MODEL, self.target),
             (wording.DRAFTER, self.drafter),
+            (wording.DRAFTER_RUNS, self.runs),
             (wording.DRAFTING, self.drafting),
             (wording.MODE, self.mode),
             (wording.SYSTEM_PROMPT, self.system),
@@ -119,11 +122,22 @@ class ChatSettingsSheet(Sheet):
             top_p=self.top_p.value(),
             seed=int(self.seed.text() or 0),
         )
-        drafting = replace(old.drafting, wish=self.drafting.currentData(), exactness=self.mode.mode)
+        drafting = replace(
+            old.drafting,
+            wish=self.drafting.currentData(),
+            max_drafts=self.runs.drafts.value(),
+            exactness=self.mode.mode,
+        )
+        options = replace(
+            old.drafter_options,
+            bits=self.runs.bits.currentData(),
+            confidence=self.runs.confidence.value(),
+        )
         return replace(
             old,
             target=self.target.folder,
             drafter=self.drafter.folder,
+            drafter_options=options,
             system=self.system.toPlainText(),
             drafting=drafting,
             sampling=sampling,

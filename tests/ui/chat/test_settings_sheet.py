@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtWidgets import QWidget
 
 from app.conversation import Settings
-from engine.request import Drafting, Sampling
+from engine.request import DrafterOptions, Drafting, Sampling
 from support.scripted import SlowEngine
 from support.window import running_text
 from ui.chat.settings_sheet import ChatSettingsSheet
@@ -14,7 +14,7 @@ from ui.theme import Themes
 FULL = Settings(
     target=Path("/models/big"), drafter=Path("/models/small"), system="Be kind.\nBe brief.",
     sampling=Sampling(temperature=0.35, top_p=0.9, top_k=40, min_p=0.05, seed=2**64 - 1),
-    drafting=Drafting(wish="on", max_drafts=5), max_tokens=12_345, stop=("END",), thinking=True,
+    drafting=Drafting(wish="on", max_drafts=5), drafter_options=DrafterOptions(4, 0.125), max_tokens=12_345, stop=("END",), thinking=True,
 )  # fmt: skip
 
 
@@ -45,6 +45,9 @@ def test_that_every_field_reaches_the_settings(parent):
     sheet.max_tokens.setValue(7)
     sheet.seed.setText("18446744073709551615")
     sheet.drafting.setCurrentIndex(sheet.drafting.findData("off"))
+    sheet.runs.bits.setCurrentIndex(sheet.runs.bits.findData(8))
+    sheet.runs.drafts.setValue(9)
+    sheet.runs.confidence.setValue(0.4)
     chosen = []
     sheet.chosen.connect(chosen.append)
     sheet.accept()
@@ -53,7 +56,8 @@ def test_that_every_field_reaches_the_settings(parent):
         replace(
             usual, target=Path("/models/big"), drafter=Path("/models/small"), system="Be kind.",
             sampling=replace(usual.sampling, temperature=0.2, top_p=0.5, seed=2**64 - 1),
-            drafting=replace(usual.drafting, wish="off"), max_tokens=7,
+            drafting=replace(usual.drafting, wish="off", max_drafts=9), max_tokens=7,
+            drafter_options=DrafterOptions(8, 0.4),
         )
     ]  # fmt: skip
 
