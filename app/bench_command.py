@@ -9,6 +9,7 @@ from app.command_line import add_model, chosen_model, whole
 from app.terminal import FAILED, OK, Terminal, failed, sentence
 from engine import bench
 from engine.backend import prepare
+from engine.bench_modes import guarded_against_fast
 from engine.bench_panels import PANELS
 from engine.bench_turns import second_turn
 from engine.errors import EngineError
@@ -34,6 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--all", action="store_true", help="everything that follows, too")
     add("--plain-against-mlx-lm", action="store_true", help="plain against mlx-lm's own loop")
     add("--second-turn", action="store_true", help="the first token of a second turn")
+    add("--modes", action="store_true", help="Guarded against Fast")
     add("--widths", action="store_true", help="what a pass of W rows costs, and the exactness gate")
 
 
@@ -91,6 +93,9 @@ def _measure(
 
         terminal.status("Measuring mlx-lm's own loop…")
         report["plain_against_mlx_lm"] = asdict(against_mlx_lm(engine, model, repeats=args.repeats))
+    if args.all or args.modes:
+        terminal.status("Measuring Guarded against Fast…")
+        report["modes"] = [asdict(m) for m in guarded_against_fast(engine, model, args.repeats)]
     if args.all or args.widths:
         from engine.bench_plain import costs
 
@@ -138,6 +143,11 @@ def _text(report: dict[str, Any]) -> str:
             f"{plain['theirs']['median']:.1f} tokens/s, ratio {_spread(plain['ratio'])}, "
             f"{'same' if plain['same_tokens'] else 'OTHER'} tokens"
         )
+    lines += [
+        f"Guarded over Fast, {modes['name']}: {_spread(modes['ratio'])}, "
+        f"{modes['rechecked']} of {modes['rounds']} rounds re-checked"
+        for modes in report.get("modes", ())
+    ]
     if passes := report.get("passes"):
         lines += _pass_lines(passes)
     lines.append(report["verdict"])

@@ -45,6 +45,19 @@ def test_that_the_report_has_the_whole_and_every_panel(bench):
     assert {"verdict", "load", "backend", "blas"} <= report.keys()
 
 
+def test_that_guarded_is_told_against_fast(bench):
+    code, out, _ = bench(SlowEngine(), "--repeats", "2", "--panel", "copy", "--modes", "--json")
+    assert code == 0
+    greedy, sampled = json.loads(out)["modes"]
+    assert (greedy["name"], sampled["name"]) == ("greedy", "sampled")
+    assert greedy["ratio"]["n"] == greedy["guarded"]["n"] == greedy["fast"]["n"] == 8
+    assert greedy["same_tokens"] is True
+    _, out, _ = bench(SlowEngine(), "--repeats", "1", "--panel", "copy", "--modes")
+    assert "Guarded over Fast, greedy: " in out
+    assert "Guarded over Fast, sampled: " in out
+    assert "0 of 28 rounds re-checked" in out  # ten tokens in seven rounds, by the script
+
+
 def test_that_only_the_panels_asked_for_are_measured(bench):
     engine = SlowEngine()
     _, out, _ = bench(engine, "--json", "--repeats", "1", "--panel", "copy", "--max-tokens", "9")
