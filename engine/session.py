@@ -15,7 +15,9 @@ from engine.sampling import finite, to_host
 from engine.step import Step, stopped
 from engine.target import Rows, Target
 
-_SETTLED_FULLY = 128  # rows of a reply that may be written anew for near-ties
+# Rows of a reply that may be written anew for near-ties at 16 bits, where these are frequent: then
+# it would cost as much as plain decoding. In float32 one in thousands of tokens is a near-tie.
+_SETTLED_FULLY = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,8 +241,8 @@ class Session:
         """Draw after `row` alone, on rows of which none was written by a pass of several.
 
         `drafts` are the accepted ones between the pending token and that row. Rows so far back that
-        the cache cannot forget them stay, and so do all once `_SETTLED_FULLY` were written anew in
-        this reply: then the row alone is.
+        the cache cannot forget them stay, and so do all beyond `_SETTLED_FULLY`: then the row alone
+        is written anew.
 
         Returns:
             The pass, None if it was stopped, and the seconds before it.
@@ -248,7 +250,9 @@ class Session:
         begun = time.perf_counter()
         tokens = [*self.tokens, *drafts]
         first = row if self._wide is None else min(row, self._wide)
-        if self._settled >= _SETTLED_FULLY or self.cache.reachable(first) < self._reply_at - 1:
+        is_rare = self._target.dtype == mx.float32
+        may = is_rare or self._settled < _SETTLED_FULLY
+        if not may or self.cache.reachable(first) < self._reply_at - 1:
             first = row
         self.cache.rollback(self.cache.reachable(first))
         while self.cache.length < row:

@@ -91,6 +91,7 @@ def test_that_a_plain_round_on_wide_rows_is_judged_too(session):
 
 def test_that_only_so_many_rows_of_a_reply_are_written_anew(session, monkeypatch):
     monkeypatch.setattr("engine.session._SETTLED_FULLY", 5)
+    session._target.dtype = mx.bfloat16  # in float32 there is no end to it
     for rewritten in (5, 0, 0):
         session.drafted(right(session, 4), 0.0, 1e-9)
         passes(session)
@@ -106,6 +107,15 @@ def test_that_only_so_many_rows_of_a_reply_are_written_anew(session, monkeypatch
     rows, *anew, row = passes(session)
     assert (rows, row) == (2, 1)
     assert anew == [1] * (session.drawn - 1)
+
+
+def test_that_all_rows_are_written_anew_in_float32(session, monkeypatch):
+    monkeypatch.setattr("engine.session._SETTLED_FULLY", 0)
+    for _ in range(3):
+        session.drafted(right(session, 4), 0.0, 1e-9)
+        passes(session)
+        session.drafted(right(session, 2), 0.0, INFINITE)
+        assert passes(session) == [3, *[1] * 5, 1]
 
 
 def test_that_settling_can_be_stopped_and_leaves_a_text_that_goes_on(session):
