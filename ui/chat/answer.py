@@ -1,11 +1,13 @@
 """An answer: thinking, text, how it ended, the strip, and what can be done with it."""
 
 import time
+from dataclasses import replace
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QLabel
 
 from app.conversation import DraftMark, Message
+from app.receipts import Receipt
 from engine.events import DraftingState, Event, Finished, Round, TextDelta
 from ui.chat import words
 from ui.chat.answer_row import AnswerRow
@@ -18,6 +20,8 @@ from ui.chat.spans import RoundMap
 from ui.chat.strip import Strip
 from ui.chat.text_view import TextView
 from ui.chat.thinking import Thinking
+from ui.chat.verdict import Verdict
+from ui.chat.verdict_text import told
 from ui.theme import Themes
 from ui.wording import tr
 
@@ -39,7 +43,9 @@ class AnswerView(MessageView):
         self.note.setTextFormat(Qt.TextFormat.PlainText)
         self.notice = self._part(Notice(themes))
         self.strip = self._part(Strip(themes))
+        self.verdict = self._part(Verdict(themes))
         self.row = self._part(AnswerRow(themes))
+        self._check: tuple[int, int] | None = None
         self._live: LiveText | None = None
         self._text: list[str] = []
         self._held: list[str] = []  # not shown yet
@@ -109,6 +115,18 @@ class AnswerView(MessageView):
         else:
             self._show(message)
 
+    def show_check(self, progress: tuple[int, int] | None) -> bool:
+        """Tell how far its check is; say whether that needs another layout."""
+        self._check = progress
+        return self._tell_verdict()
+
+    def show_receipt(self, receipt: Receipt) -> None:
+        """Tell what its check found."""
+        self.message = replace(self.message, receipt=receipt)
+        self._check = None
+        self.row.has_receipt = True
+        self._tell_verdict()
+
     def set_note(self, text: str) -> None:
         """Tell what is awaited in the place of the text."""
         self.note.setText(text)
@@ -129,24 +147,37 @@ class AnswerView(MessageView):
             y += height + px(8)
         y = self._stack(self.notice, y, width, px(10)) if self._has_notice else y
         y = self._stack(self.strip, y, width, px(6)) if self.strip.has_rounds else y
-        if not self._is_streaming:
-            self.row.setGeometry(0, y, width, px(28))
-            y += px(28)
-        return y
+        return y if self._is_streaming else self._lay_out_row(y, width)
+
+    def _lay_out_row(self, y: int, width: int) -> int:
+        """The row and the verdict: in its free middle if it fits there, otherwise above."""
+        height = self._themes.current.pixels(28)
+        if self.verdict.told is not None:
+            left = self.row.left_width
+            if left + self.verdict.line_width + self.row.right_width <= width:
+                self.verdict.lay_out(self.verdict.line_width)
+                self.verdict.setGeometry(left, y, self.verdict.line_width, height)
+                self.verdict.raise_()
+            else:
+                y = self._stack(self.verdict, y, width, 0)
+        self.row.setGeometry(0, y, width, height)
+        return y + height
 
     def restyle(self) -> None:
         """The theme is another one."""
         theme = self._themes.current
         self.note.setFont(theme.font("body"))
         self.note.setStyleSheet(f"color: {theme.dim.name()}")
-        for part in (self.thinking, self.body, self.notice, self.strip, self.row):
+        for part in (self.thinking, self.body, self.notice, self.strip, self.verdict, self.row):
             part.restyle()
 
     @property
     def _is_streaming(self) -> bool:
         return self.message.state == "streaming"
 
-    def _stack(self, part: Thinking | Notice | Strip, y: int, width: int, gap: int) -> int:
+    def _stack(
+        self, part: Thinking | Notice | Strip | Verdict, y: int, width: int, gap: int
+    ) -> int:
         height = part.lay_out(width)
         part.setGeometry(0, y, width, height)
         return y + height + gap
@@ -161,6 +192,11 @@ class AnswerView(MessageView):
         self.row.continue_asked.connect(self.continue_asked)
         self.row.branch_asked.connect(self.branch_asked)
         self.row.copy_asked.connect(self._copy)
+        self.row.check_asked.connect(self.check_asked)
+        self.row.save_asked.connect(self.save_asked)
+        self.verdict.check_asked.connect(self.check_asked)
+        self.verdict.stop_asked.connect(self.stop_check_asked)
+        self.verdict.save_asked.connect(self.save_asked)
         for part in (self.body, self.thinking, self.strip):
             part.relaid.connect(self.relaid)
 
@@ -196,6 +232,7 @@ class AnswerView(MessageView):
         self.row.show_answer(message, goes_on=goes_on)
         if not self._is_streaming:
             self.set_note("")
+        self._tell_verdict()
         for part, is_shown in (
             (self.thinking, self.thinking.has_text),
             (self.body, bool(self.body.blocks)),
@@ -204,6 +241,10 @@ class AnswerView(MessageView):
             (self.row, not self._is_streaming),
         ):
             part.setVisible(is_shown)
+
+    def _tell_verdict(self) -> bool:
+        about = None if self._is_streaming else told(self.message, self._check, time.time())
+        return self.verdict.show_told(about)
 
     def _write(self, text: str) -> None:
         if self._live is None:  # an answer that had ended goes on

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Literal, cast
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QMenu
 
+from app.checking import has_words_to_check
 from app.conversation import Message
 from ui.buttons import Button
-from ui.chat import copying, strip_text, words
+from ui.chat import copying, strip_text, verdict_text, words
 from ui.chat.numbers import of_answer
 from ui.chat.popover import NumbersPopover
 from ui.chat.row import Row, Versions
@@ -22,22 +23,27 @@ SAID_MS = 1600
 
 
 class AnswerRow(Row):
-    """The line under an answer.
+    """The line under an answer; `has_receipt` says that a report of its check can be saved.
 
     Signals:
         copy_asked: carries how: rich, markdown or plain.
         regenerate_asked, continue_asked: a person wants it.
         branch_asked: carries the step to another version.
+        check_asked, save_asked: as they say, chosen in the menu.
     """
 
     copy_asked = Signal(str)
     regenerate_asked = Signal()
     continue_asked = Signal()
     branch_asked = Signal(int)
+    check_asked = Signal()
+    save_asked = Signal()
 
     def __init__(self, themes: Themes) -> None:
         super().__init__(themes)
         self._finished: Finished | None = None
+        self._can_check = False
+        self.has_receipt = False
         self.versions = Versions(themes)
         self.versions.stepped.connect(self.branch_asked)
         self.go_on = self._button(words.CONTINUE, words.CONTINUE_HELP)
@@ -63,6 +69,8 @@ class AnswerRow(Row):
             self.tell([strip_text.rate(finished), strip_text.first_word(finished)])
         else:
             self.tell([])
+        self._can_check = has_words_to_check(message)
+        self.has_receipt = message.receipt is not None
         self.versions.show_version(message.position, message.alternatives)
         self.go_on.setVisible(goes_on)
         self.copy.setVisible(bool(message.text))
@@ -95,6 +103,10 @@ class AnswerRow(Row):
         if self._finished is not None:
             menu.addSeparator()
             menu.addAction(tr(words.NUMBERS), self._show_numbers)
+        if self._can_check:
+            menu.addAction(tr(verdict_text.CHECK), self.check_asked.emit)
+        if self.has_receipt:
+            menu.addAction(tr(verdict_text.SAVE), self.save_asked.emit)
         return menu
 
     def _button(self, text: str, meaning: str) -> Button:

@@ -6,6 +6,7 @@ from PySide6.QtCore import QPoint, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.conversation import Message
+from app.receipts import Receipt
 from engine.events import Event
 from ui.theme import Themes
 
@@ -27,6 +28,7 @@ class MessageView(QWidget):
         edit_asked: carries the new text of a question.
         branch_asked: carries the step to another version.
         action_asked: carries what the button beside a failure says.
+        check_asked, stop_check_asked, save_asked: as they say, for an answer's verdict.
     """
 
     relaid = Signal()
@@ -38,6 +40,9 @@ class MessageView(QWidget):
     edit_asked = Signal(str)
     branch_asked = Signal(int)
     action_asked = Signal(str)
+    check_asked = Signal()
+    stop_check_asked = Signal()
+    save_asked = Signal()
 
     def __init__(self, themes: Themes, message: Message) -> None:
         super().__init__()
@@ -60,6 +65,15 @@ class MessageView(QWidget):
     def apply(self, events: list[Event]) -> None:
         """Take in what the engine wrote since."""
         raise NotImplementedError
+
+    def show_check(self, progress: tuple[int, int] | None) -> bool:
+        """Tell how far its check is; say whether that needs another layout."""
+        del progress
+        return False
+
+    def show_receipt(self, receipt: Receipt) -> None:
+        """Tell what its check found."""
+        del receipt
 
     def set_note(self, text: str) -> None:
         """Tell what is awaited in the place of the text; nothing ends that."""

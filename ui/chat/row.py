@@ -76,6 +76,17 @@ class Row(QWidget):
         """Put a widget at the right end."""
         self._layout.addWidget(widget)
 
+    @property
+    def left_width(self) -> int:
+        """The px that its words take, with the gap behind them."""
+        return self._label.sizeHint().width() + self._themes.current.pixels(18)
+
+    @property
+    def right_width(self) -> int:
+        """The px that its buttons take, with a gap before them."""
+        taken = self._layout.sizeHint().width() - self._label.sizeHint().width()
+        return taken + self._themes.current.pixels(12)
+
     def tell(self, parts: Sequence[str]) -> None:
         """Show these words on the left."""
         self._label.setText("     ".join(part for part in parts if part))

@@ -1,6 +1,7 @@
 """The messages of a conversation; only those near what is seen are built."""  # long: one widget
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -9,6 +10,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QWidget
 
 from app.conversation import Message
+from app.receipts import Receipt
 from engine.events import Event
 from ui.chat import words
 from ui.chat.answer import AnswerView
@@ -35,6 +37,8 @@ class Transcript(QAbstractScrollArea):
         edit_asked: carries the question and its new text.
         branch_asked: carries the message and the step to another version.
         problem_action_asked: carries what the button beside a failed answer says.
+        check_asked, save_asked: carry an answer that is to be checked, or whose report to save.
+        stop_check_asked: a person wants no check any more.
     """
 
     regenerate_asked = Signal(int)
@@ -42,6 +46,9 @@ class Transcript(QAbstractScrollArea):
     continue_asked = Signal(int)
     branch_asked = Signal(int, int)
     problem_action_asked = Signal(str)
+    check_asked = Signal(int)
+    save_asked = Signal(int)
+    stop_check_asked = Signal()
 
     def __init__(self, themes: Themes, open_link: Callable[[str], None] = open_in_browser) -> None:
         super().__init__()
@@ -49,6 +56,7 @@ class Transcript(QAbstractScrollArea):
         self._places = Places()
         self._follows = True
         self._is_placing = False
+        self._check: tuple[int, tuple[int, int]] | None = None  # message, progress
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -98,6 +106,25 @@ class Transcript(QAbstractScrollArea):
         if number is not None:
             self._places.all[number].message = message
             self._tell(message.id, lambda view: view.settle(message))
+
+    def show_check(self, message_id: int, progress: tuple[int, int] | None) -> None:
+        """Tell how far the check of an answer is, None when there is none any more."""
+        self._check = None if progress is None else (message_id, progress)
+        number = self._places.of(message_id)
+        view = None if number is None else self._places.all[number].view
+        if number is not None and view is not None and view.show_check(progress):
+            self._grown(self._places.all[number])
+
+    def show_receipt(self, message_id: int, receipt: Receipt) -> None:
+        """Tell what the check of an answer found."""
+        self._check = None
+        number = self._places.of(message_id)
+        if number is not None:
+            place = self._places.all[number]
+            place.message = replace(place.message, receipt=receipt)
+            if place.view is not None:
+                place.view.show_receipt(receipt)
+                self._grown(place)
 
     def set_note(self, message_id: int, text: str) -> None:
         """Tell what is awaited in the place of an answer; nothing ends that."""
@@ -227,6 +254,11 @@ class Transcript(QAbstractScrollArea):
         view.edit_asked.connect(partial(self.edit_asked.emit, message.id))
         view.branch_asked.connect(partial(self.branch_asked.emit, message.id))
         view.action_asked.connect(self.problem_action_asked)
+        view.check_asked.connect(partial(self.check_asked.emit, message.id))
+        view.save_asked.connect(partial(self.save_asked.emit, message.id))
+        view.stop_check_asked.connect(self.stop_check_asked)
+        if self._check is not None and self._check[0] == message.id:
+            view.show_check(self._check[1])
         view.link_asked.connect(self._show_link)
         view.relaid.connect(partial(self._relaid, place))
         view.grown.connect(partial(self._grown, place))

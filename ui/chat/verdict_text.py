@@ -1,0 +1,167 @@
+"""What is told about an answer that was, is or can be written again without drafting."""
+
+import math
+import time
+import unicodedata
+from dataclasses import dataclass
+from typing import Literal
+
+from app.conversation import Message
+from app.receipts import Receipt
+from engine.events import Finished
+from ui import wording
+from ui.wording import tr
+
+Kind = Literal["unchecked", "running", "same", "differs", "cannot", "fast"]
+Action = Literal["", "check", "stop", "save"]
+
+CHECK, STOP, SAVE = "Check this answer", "Stop", "Save report…"
+LONGEST = 24  # characters that are shown of a token
+_SEEN = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽"}
+_UNSEEN = ("Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp", "Zs")  # categories without a picture
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A verdict in words: its first ones, the rest, and the one thing to do."""
+
+    kind: Kind
+    first: str
+    rest: str = ""
+    action: Action = ""
+    label: str = ""
+
+    @property
+    def text(self) -> str:
+        """All of it, as a screen reader says it."""
+        return " ".join(part for part in (self.first, self.rest) if part)
+
+
+def told(message: Message, progress: tuple[int, int] | None, now: float) -> Told | None:
+    """What is told about `message` at `now`; None when there is nothing to check.
+
+    `progress` is that of its running check: tokens that matched, of how many.
+    """
+    finished = message.finished
+    if progress is not None:
+        return _running(*progress)
+    if message.receipt is not None:
+        return _found(message.receipt, now)
+    if finished is None or not finished.proposed or message.state == "streaming":
+        return None
+    if finished.origin is not None and finished.origin.exactness == "fast":
+        return Told("fast", tr("Fast mode: answers may differ slightly from plain decoding."))
+    about = duration(finished)
+    label = tr("{check} (about {time})", check=tr(CHECK), time=about) if about else tr(CHECK)
+    return Told("unchecked", tr("Not checked."), "", "check", label)
+
+
+def scope() -> str:
+    """What a verdict holds for."""
+    return tr("Same model, weights, settings and app version, on {here}.", here=wording.HERE)
+
+
+def duration(finished: Finished) -> str:
+    """About how long writing it again takes; empty when no plain step was timed."""
+    if finished.plain_ms is None:
+        return ""
+    # Rows of earlier replies are read one by one again, as plain decoding wrote them.
+    rows = sum(count for count, width in finished.passes if width == 1)
+    seconds = (len(finished.token_ids) + rows) * finished.plain_ms / 1000 + finished.prompt_s
+    if seconds <= 10:
+        return tr("{seconds} s", seconds=max(1, math.ceil(seconds)))
+    if seconds <= 90:
+        return tr("{seconds} s", seconds=5 * math.ceil(seconds / 5))
+    return tr("{minutes} min", minutes=math.ceil(seconds / 60))
+
+
+def visible(text: str) -> str:
+    """The text of a token as one can see it: spaces and controls have a picture, long ends."""
+    if not text:
+        return tr("(nothing)")
+    letters = [_visible(letter) for letter in text[:LONGEST]]
+    if unicodedata.combining(text[0]):
+        letters.insert(0, "◌")
+    return "".join(letters) + ("…" if len(text) > LONGEST else "")
+
+
+def when(moment: float, now: float) -> str:
+    """A moment as a person says it, in local time."""
+    then, today = time.localtime(moment), time.localtime(now)
+    clock = time.strftime("%H:%M", then)
+    if then[:3] == today[:3]:
+        return tr("today {clock}", clock=clock)
+    day = f"{then.tm_mday} {time.strftime('%b', then)}"
+    if then.tm_year != today.tm_year:
+        day = f"{day} {then.tm_year}"
+    return f"{day}, {clock}"
+
+
+def _running(matched: int, total: int) -> Told:
+    return Told(
+        "running",
+        tr("Writing it again without drafting…"),
+        tr("{matched:,} of {total:,} tokens match so far.", matched=matched, total=total),
+        "stop",
+        tr(STOP),
+    )
+
+
+def _found(receipt: Receipt, now: float) -> Told:
+    match receipt.verdict:
+        case "same":
+            count = {"tokens": receipt.tokens, "total": receipt.total}
+            rest = [
+                tr("{tokens:,} of {total:,} tokens.", **count),
+                _before(receipt),
+                tr(
+                    "Checked on {here}, {when}.",
+                    here=wording.HERE,
+                    when=when(receipt.checked, now),
+                ),
+            ]
+            return Told("same", tr("Same as without drafting:"), _joined(rest))
+        case "differs":
+            return _differs(receipt)
+        case "cannot":
+            reason = receipt.reason[:1].lower() + receipt.reason[1:]
+            return Told("cannot", tr("Can't be checked:"), reason)
+
+
+def _differs(receipt: Receipt) -> Told:
+    at = receipt.tokens if receipt.at is None else receipt.at
+    first = tr("Differs at token {number:,}.", number=at + 1)
+    if at >= receipt.total:
+        first = tr("Differs at its end, after {number:,} tokens.", number=receipt.total)
+    both = {"drafted": visible(receipt.drafted), "plain": visible(receipt.plain)}
+    rest = [
+        tr("With drafting “{drafted}” · without “{plain}”.", **both),
+        tr("Score gap {gap}.", gap=_gap(receipt.gap)) if receipt.gap is not None else "",
+        _before(receipt),
+    ]
+    return Told("differs", first, _joined(rest), "save", tr(SAVE))
+
+
+def _before(receipt: Receipt) -> str:
+    if not receipt.before:
+        return ""
+    return tr("The {count:,} before it was continued are not part of it.", count=receipt.before)
+
+
+def _joined(parts: list[str]) -> str:
+    return " ".join(part for part in parts if part)
+
+
+def _gap(gap: float) -> str:
+    """Two digits that say something, however near the tie."""
+    return f"{gap:.2f}" if gap >= 0.1 or gap == 0 else f"{gap:.1g}"
+
+
+def _visible(letter: str) -> str:
+    if letter in _SEEN:
+        return _SEEN[letter]
+    if ord(letter) < 32:
+        return chr(0x2400 + ord(letter))
+    if unicodedata.category(letter) in _UNSEEN:
+        return f"⟨{ord(letter):04X}⟩"
+    return letter
