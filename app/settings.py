@@ -18,7 +18,7 @@ MANY = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class WindowState:
-    """Where the window was, in pixels, and the conversation it showed; None lets Qt choose."""
+    """Where the window was, in pixels, and what it showed; None lets Qt choose."""
 
     x: int | None = None
     y: int | None = None
@@ -27,6 +27,7 @@ class WindowState:
     maximised: bool = False
     sidebar: int = 260
     conversation: int | None = None
+    inspector: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,4 +180,5 @@ def _window(fields: Fields) -> WindowState:
         maximised=fields.flag("maximised", usual.maximised),
         sidebar=fields.integer("sidebar", usual.sidebar, 0, 10_000),
         conversation=fields.optional("conversation", 1, 2**62),
+        inspector=fields.flag("inspector", usual.inspector),
     )

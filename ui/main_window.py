@@ -13,10 +13,13 @@ from app.program import Program
 from app.version import program_version
 from engine.events import Event, Failed, Loaded
 from ui import icons, placement, wording
+from ui.chat.checks import Checks
 from ui.chat.settings_sheet import ChatSettingsSheet
 from ui.chat.view import ChatView
 from ui.conversations import Conversations
 from ui.forms import Mode
+from ui.inspector.inspector import Inspector
+from ui.inspector.panel import InspectorPanel
 from ui.menus import Menus
 from ui.panes import Panes
 from ui.preferences import Preferences
@@ -63,10 +66,16 @@ class MainWindow(QMainWindow):
         self.title_bar = TitleBar(themes)
         self.problem_bar = ProblemBar(themes, _is_doable)
         self.view = ChatView(program.chat, tasks, themes, settings.current.defaults)
+        self.checks = Checks(program.chat, tasks, self.view.transcript)
+        self.inspector_panel = InspectorPanel(themes)
+        self.inspector_panes = Panes(self.inspector_panel, self.view, at_end=True)
+        self.inspector = Inspector(
+            self.inspector_panel, self.view, program.chat, program.inspection, self.checks, tasks
+        )
         self.panes = Panes(self.sidebar, self._column())
+        self.panes.setMinimumSize(360, 360)
         self.setCentralWidget(self.panes)
         self.menus = Menus(self)
-        self.panes.setMinimumSize(360, 360)
         self.preferences = Preferences(
             settings, themes, self.view.composer, self.menus, self.problem_bar, self
         )
@@ -79,6 +88,7 @@ class MainWindow(QMainWindow):
         state = settings.current.window
         placement.restore(self, state)
         self.panes.want(state.sidebar > 0)
+        self.inspector_panes.want(state.inspector)
         for problem in program.problems:
             self.problem_bar.show_problem(problem)
         tasks.start(self.conversations.begin(state.conversation))
@@ -97,7 +107,12 @@ class MainWindow(QMainWindow):
     def keep_place(self) -> None:
         """Remember where the window is and what it shows."""
         sidebar = self.sidebar.width() if self.panes.is_wanted else 0
-        place = replace(placement.of(self), sidebar=sidebar, conversation=self.view.here)
+        place = replace(
+            placement.of(self),
+            sidebar=sidebar,
+            inspector=self.inspector_panes.is_wanted,
+            conversation=self.view.here,
+        )
         self.preferences.keep_window(place)
 
     def closeEvent(self, event: QCloseEvent) -> None:
@@ -112,7 +127,7 @@ class MainWindow(QMainWindow):
         column.setSpacing(0)
         column.addWidget(self.title_bar)
         column.addWidget(self.problem_bar)
-        column.addWidget(self.view, 1)
+        column.addWidget(self.inspector_panes, 1)
         return content
 
     def _connect(self) -> None:
@@ -123,9 +138,11 @@ class MainWindow(QMainWindow):
             (menus.close_window, self.close),
             (menus.quit_, self.close),
             (menus.sidebar, self.panes.toggle),
+            (menus.inspector, self.inspector_panes.toggle),
             (menus.stop, view.stop),
             (menus.regenerate, view.again.regenerate_last),
             (menus.continue_, view.again.continue_last),
+            (menus.check, self._check_last),
             (menus.draft, view.toggle_drafting),
             (menus.chat_settings, self.open_chat_settings),
             (menus.unload, self._unload),
@@ -142,6 +159,9 @@ class MainWindow(QMainWindow):
         self.title_bar.new_asked.connect(conversations.new)
         self.preferences.mode_chosen.connect(self._seed_mode)
         self.panes.panel_shown.connect(self._sidebar_shown)
+        self.title_bar.inspector_asked.connect(self.inspector_panes.toggle)
+        self.inspector_panel.closed.connect(self.inspector_panes.toggle)
+        self.inspector_panes.panel_shown.connect(self._inspector_shown)
         self.problem_bar.acted.connect(self._act)
         view.problem_action_asked.connect(self._act_here)
         view.settings_asked.connect(self.open_chat_settings)
@@ -186,11 +206,19 @@ class MainWindow(QMainWindow):
         self.menus.sidebar.setChecked(is_visible)
         self.title_bar.show_sidebar(is_visible and not self.panes.is_narrow)
 
+    def _inspector_shown(self, is_visible: bool) -> None:
+        self.menus.inspector.setChecked(is_visible)
+        self.title_bar.show_inspector(is_visible)
+
     def _find_chat(self) -> None:
         if not self.panes.is_panel_visible:
             self.panes.toggle()
         self.sidebar.search.setFocus()
         self.sidebar.search.selectAll()
+
+    def _check_last(self) -> None:
+        if self.view.here is not None:
+            self.checks.check_last(self.view.here)
 
     def _rename_here(self) -> None:
         if not self.panes.is_panel_visible:

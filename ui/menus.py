@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QMenu
 
 from ui import wording
 from ui.chat.draft_switch import SHORTCUT as DRAFT_KEY
+from ui.inspector.panel import SHORTCUT as INSPECTOR_KEY
 from ui.panes import SHORTCUT as SIDEBAR_KEY
 from ui.wording import tr
 
@@ -36,6 +37,7 @@ class Menus(QObject):
         self.stop.setEnabled(is_answering)
         self.regenerate.setEnabled(has_answer and not is_answering)
         self.continue_.setEnabled(has_answer and not is_answering)
+        self.check.setEnabled(has_answer and not is_answering)
 
     def show_open(self, is_stored: bool, is_pinned: bool) -> None:
         """A new chat cannot be renamed, pinned or deleted yet."""
@@ -77,6 +79,8 @@ class Menus(QObject):
     def _view(self, menu: QMenu) -> None:
         self.sidebar = _add(menu, wording.SIDEBAR, SIDEBAR_KEY)
         self.sidebar.setCheckable(True)
+        self.inspector = _add(menu, wording.INSPECTOR, INSPECTOR_KEY)
+        self.inspector.setCheckable(True)
         menu.addSeparator()
         self.larger = _add(menu, wording.LARGER, Key.ZoomIn)
         self.larger.setShortcuts([*QKeySequence.keyBindings(Key.ZoomIn), QKeySequence("Ctrl+=")])
@@ -95,6 +99,7 @@ class Menus(QObject):
         self.stop.setShortcuts([QKeySequence("Ctrl+."), QKeySequence("Esc")])
         self.regenerate = _add(menu, wording.REGENERATE, "Ctrl+R")
         self.continue_ = _add(menu, wording.CONTINUE, "Ctrl+Shift+R")
+        self.check = _add(menu, wording.CHECK, "Ctrl+Shift+K")
         menu.addSeparator()
         self.draft = _add(menu, wording.DRAFT_HERE, DRAFT_KEY)
         self.draft.setCheckable(True)

@@ -7,7 +7,8 @@ from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QResizeEve
 from PySide6.QtWidgets import QStyle, QWidget
 
 SHORTCUT = "Meta+Ctrl+S" if sys.platform == "darwin" else "F9"
-NARROW = 720  # px of window width
+NARROW = 720  # px: below it the panel lies over the content
+PANELS = 2.4  # and below so many widths of the panel, which grows with the text
 SLIDE_MS = 150
 
 
@@ -57,7 +58,7 @@ class Panes(QWidget):
     @property
     def is_narrow(self) -> bool:
         """Whether the panel has to lie over the content."""
-        return self.width() < NARROW
+        return self.width() < max(NARROW, PANELS * self._panel.width())
 
     @property
     def is_wanted(self) -> bool:
@@ -108,7 +109,7 @@ class Panes(QWidget):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Qt's hook: the panel got wider or narrower with its text."""
         if event.type() == QEvent.Type.Resize and watched is self._panel:
-            self._place_content()
+            self._arrange()
         return super().eventFilter(watched, event)
 
     def _arrange(self) -> None:

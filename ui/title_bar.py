@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from ui import wording
 from ui.buttons import Button
+from ui.inspector.panel import SHORTCUT as INSPECTOR_KEY
 from ui.panes import SHORTCUT as SIDEBAR_KEY
 from ui.theme import TITLE_BAR, Themes
 from ui.wording import tr
@@ -15,9 +16,10 @@ class TitleBar(QWidget):
     """Shows title and pair; while the sidebar is hidden, also the buttons that were there.
 
     Signals:
-        sidebar_asked, new_asked: as they say.
+        sidebar_asked, new_asked, inspector_asked: as they say.
     """
 
+    inspector_asked = Signal()
     sidebar_asked = Signal()
     new_asked = Signal()
 
@@ -29,6 +31,8 @@ class TitleBar(QWidget):
         self.sidebar_button.describe(tr(wording.SHOW_SIDEBAR), SIDEBAR_KEY)
         self.new_button = Button(themes, icon="compose")
         self.new_button.describe(tr(wording.NEW_CHAT), "Ctrl+N")
+        self.inspector_button = Button(themes, icon="inspector")
+        self.inspector_button.setCheckable(True)
         self.title, self.pair = QLabel(), QLabel()
         layout = QHBoxLayout(self)
         layout.setContentsMargins(12, 0, 16, 0)
@@ -41,11 +45,14 @@ class TitleBar(QWidget):
             layout.addWidget(label)
         self.title.setContentsMargins(10, 0, 4, 0)
         layout.addStretch(1)
+        layout.addWidget(self.inspector_button)
+        self.inspector_button.clicked.connect(self.inspector_asked)
         self.sidebar_button.clicked.connect(self.sidebar_asked)
         self.new_button.clicked.connect(self.new_asked)
         themes.changed.connect(self._restyle)
         self._restyle()
         self.show_sidebar(True)
+        self.show_inspector(False)
 
     def show_title(self, title: str, pair: str) -> None:
         """Show the title of the open chat and its models."""
@@ -57,6 +64,12 @@ class TitleBar(QWidget):
         self.sidebar_button.setVisible(not is_visible)
         self.new_button.setVisible(not is_visible)
         self._elide()
+
+    def show_inspector(self, is_visible: bool) -> None:
+        """Say whether the inspector is visible."""
+        self.inspector_button.setChecked(is_visible)
+        name = wording.HIDE_INSPECTOR if is_visible else wording.SHOW_INSPECTOR
+        self.inspector_button.describe(tr(name), INSPECTOR_KEY)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Qt's hook: the ground and the line below."""
@@ -71,7 +84,7 @@ class TitleBar(QWidget):
         self._elide()
 
     def _elide(self) -> None:
-        taken = 60 if self.sidebar_button.isHidden() else 130
+        taken = 96 if self.sidebar_button.isHidden() else 166
         room = max(80, self.width() - taken)
         pair_width = min(self.pair.fontMetrics().horizontalAdvance(self._pair), room // 2)
         right = Qt.TextElideMode.ElideRight

@@ -25,6 +25,7 @@ DELETED = "“{title}” was deleted."
 UNDO = "Undo"
 HIDE_SIDEBAR, SHOW_SIDEBAR = "Hide the sidebar", "Show the sidebar"
 CHAT_TITLE = "Title of the chat"
+HIDE_INSPECTOR, SHOW_INSPECTOR = "Hide the inspector", "Show the inspector"
 
 # composer
 MESSAGE = "Message"
@@ -134,10 +135,11 @@ UNDO_EDIT, REDO, CUT, COPY, PASTE, SELECT_ALL = (
     "Undo", "Redo", "Cut", "Copy", "Paste", "Select all",
 )  # fmt: skip
 FIND_CHAT = "Search all chats"
-SIDEBAR = "Sidebar"
+SIDEBAR, INSPECTOR = "Sidebar", "Inspector"
 LARGER, SMALLER, USUAL_SIZE = "Larger text", "Smaller text", "Usual text size"
 DRAFT_HERE = "Draft in this chat"
 REGENERATE, CONTINUE = "Regenerate the last answer", "Continue the last answer"
+CHECK = "Check the last answer"
 UNLOAD = "Unload the model"
 LOADED = "{model} is loaded."
 UNLOADED = "The model was unloaded. It is loaded again with the next message."

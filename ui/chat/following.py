@@ -35,6 +35,11 @@ class Following(QObject):
         self.drafting = DraftingNow(settings)
         self._progress = Progress("")
 
+    @property
+    def progress(self) -> Progress:
+        """How far the followed reply is, and how full the context."""
+        return self._progress
+
     def show_stored(self, settings: Settings, model: str, messages: list[Message]) -> None:
         """Show what the stored messages say about drafting and context."""
         self.drafting = DraftingNow.of(settings, messages)
