@@ -92,13 +92,14 @@ class Target:
         return reversible_caches(self.model) if self._adapter is None else self._adapter.caches()
 
     def _proves_itself(self) -> bool:
-        """Whether the pass by layers gives the very logits of the model's own call."""
+        """Whether the pass by layers, with its taps, gives the logits of the model's own call."""
         ids = mx.array([[i % self.vocab_size for i in _PROOF_IDS]])
         own = self.model(ids, cache=self._caches())
         self.dtype = own.dtype
         if self._adapter is None:
             return False
-        logits = self._adapter.head(self._adapter.run(ids, self._adapter.caches(), ()).stream)
+        done = self._adapter.run(ids, self._adapter.caches(), self.tapped)
+        logits = self._adapter.head(done.stream)
         return bool(mx.array_equal(logits, own, equal_nan=True))
 
     def _reason_against_drafting(self) -> str:

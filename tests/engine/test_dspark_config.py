@@ -56,6 +56,7 @@ def test_that_published_configs_have_the_published_sizes(config, parameters):
     assert len(wanted) == 62
     assert sum(sizes) == parameters
     assert (checked.block, checked.traditional) == (9, True)
+    assert checked.mask_id == config["dflash_config"]["mask_token_id"]
     assert list(checked.taps) == config["dflash_config"]["target_layer_ids"]
 
 
@@ -172,6 +173,8 @@ def _weights(change):
 
 WEIGHTS = {
     "missing": (lambda w: w.pop("fc.weight"), "has no tensor fc.weight"),
+    "no W1": (lambda w: w.pop("markov_head.markov_w1.weight"), "no tensor markov_head.markov_w1"),
+    "no W2": (lambda w: w.pop("markov_head.markov_w2.weight"), "no tensor markov_head.markov_w2"),
     "extra": (lambda w: w.update({"layers.2.x": w["norm.weight"]}), "holds layers.2.x"),
     "embedding": (
         lambda w: w.update({"embed_tokens.weight": w["markov_head.markov_w1.weight"]}),

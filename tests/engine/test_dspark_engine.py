@@ -9,6 +9,7 @@ from engine.request import DrafterOptions, Drafting, ModelChoice, Request, Sampl
 from support.lfm2_folder import FOLDERS, write_knowing
 from support.lfm2_replies import LENGTH, OFF, ON, QUESTION, SAMPLINGS, Folders, rounds, text_of
 from support.model_folders import edit_json, linked
+from support.perturbed import PerturbedPart
 
 PAIRS = [(name, taps) for name in FOLDERS for taps in ((0, 2), (1, 3))]
 
@@ -183,3 +184,18 @@ def test_that_nine_drafts_are_made_where_nine_are_asked_for(folders, tmp_path):
         assert max(len(r.proposed_ids) for r in rounds(events)) == drafting.max_drafts
         assert events[-1].token_ids == truth.token_ids
     assert ON.max_drafts == 7
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_that_one_ulp_in_wide_passes_costs_speed_at_most(name, folders):
+    pair = folders.pair(name)
+    plain = folders.reply(pair, drafting=OFF)[-1].token_ids
+    layers = folders.engine.model.target.model.model.layers
+    layers[1].feed_forward = PerturbedPart(layers[1].feed_forward, range(2, 33))
+    guarded = folders.reply(pair)
+    exact = folders.reply(pair, drafting=Drafting("on", copies=False, exactness="exact"))
+    assert folders.engine.model.trust.gate.exact_width == 1
+    folders.engine.unload()
+    assert guarded[-1].token_ids == exact[-1].token_ids == plain
+    assert rounds(guarded)
+    assert rounds(exact) == []  # no width is exact here, and so nothing is drafted

@@ -195,3 +195,66 @@ def test_that_8_bits_change_little_and_pack_the_layers(tmp_path):
     rows = [p.hidden(p.after(tokens)[0], 9, 20)[0] for p in (whole, packed)]
     difference = float(mx.abs(rows[0] - rows[1]).max().item())
     assert 0 < difference < 0.2
+
+
+def test_that_every_row_of_the_block_is_a_draft(tmp_path):
+    # Row i scores token 60 + i best and the chain adds nothing: slot 0 is a proposal too.
+    pair = Pair(tmp_path / "drafter", "liquid")
+    pair.opened.score = lambda hidden: mx.eye(96)[60 : 60 + hidden.shape[1]][None]
+    pair.opened.model.markov_head.markov_w2.weight = mx.zeros((96, 64))
+    drafter, _ = pair.after([1, 2, 3])
+    found = drafter.propose(Context([1, 2, 3, 4], 0, Sampling()), 5).ids.tolist()
+    assert found == [60, 61, 62, 63, 64]
+
+
+def test_that_interleaved_pairs_are_halves_of_reordered_rows(tmp_path):
+    # What TensorFold does for a kernel that knows halves only: within each head the even rows of
+    # q, k and their norms first, then the odd ones. The drafts must be the same.
+    pair = Pair(tmp_path / "a", "liquid")
+    order = np.r_[0:16:2, 1:16:2]
+    weights = dict(pair.weights)
+    for name, array in pair.weights.items():
+        if "q_norm" in name or "k_norm" in name:
+            weights[name] = array[order]
+        elif "q_proj" in name or "k_proj" in name:
+            weights[name] = array.reshape(-1, 16, 64)[:, order].reshape(array.shape)
+    halves = LIQUID | {"rope_is_neox_style": True}
+    folder = write_drafter(tmp_path / "b", halves, weights)
+    other = Pair(tmp_path / "c", "liquid")
+    other.opened = open_drafter(folder, other.target)
+    tokens = [(7 * i + 3) % 60 for i in range(20)]
+    rows = [np.array(p.hidden(p.after(tokens)[0], 9, 20)) for p in (pair, other)]
+    assert np.abs(rows[0] - rows[1]).max() < 1e-5
+    unordered = Pair(tmp_path / "d", "liquid")
+    folder = write_drafter(tmp_path / "e", halves, pair.weights)
+    unordered.opened = open_drafter(folder, unordered.target)
+    assert (
+        np.abs(np.array(unordered.hidden(unordered.after(tokens)[0], 9, 20)) - rows[0]).max() > 0.01
+    )
+
+
+def bfloat16(x):
+    """float32 rounded to the nearest bfloat16, halves to even."""
+    bits = np.asarray(x, np.float32).view(np.uint32).astype(np.uint64)
+    rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 << 16
+    return rounded.astype(np.uint32).view(np.float32)
+
+
+def test_that_the_chain_rounds_bias_and_sum_to_bfloat16(tmp_path):
+    # Whole numbers, so that W2 W1 has no error before it is rounded; many scores then tie.
+    pair = Pair(tmp_path / "drafter", "liquid")
+    rng = np.random.default_rng(2)
+    w1, w2 = (rng.integers(-3, 4, (96, 64)).astype(np.float32) for _ in range(2))
+    base = bfloat16(rng.normal(0, 40, (5, 96)))
+    head = pair.opened.model.markov_head
+    head.markov_w1.weight, head.markov_w2.weight = (mx.array(w, mx.bfloat16) for w in (w1, w2))
+    pair.opened.score = lambda hidden: mx.array(base[None], mx.bfloat16)[:, : hidden.shape[1]]
+    drafter, _ = pair.after([1, 2, 3])
+    for pending in range(60):
+        before, wanted = pending, []
+        for row in base:
+            sums = bfloat16(row + bfloat16(w2 @ w1[before]))
+            before = int(np.argmax(sums))
+            wanted.append(before)
+        asked = Context([1, 2, 3, pending], 0, Sampling())
+        assert drafter.propose(asked, 5).ids.tolist() == wanted

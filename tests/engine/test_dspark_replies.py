@@ -333,3 +333,23 @@ def test_that_a_draft_copies_no_context_rows(tmp_path):
         mx.eval(drafter.propose(asked, 5).ids)
         if i:  # the first one grew the buffers
             assert mx.get_peak_memory() - held < 3 * scores < rows // 2
+
+
+def test_that_swapped_markov_tables_show_as_lost_acceptance(tmp_path):
+    # Both have one shape where the rank is the vocabulary; nothing else would tell.
+    shares = []
+    for swapped in (False, True):
+        target, drafter = opened("dense", tmp_path)
+        truth = uncached(target.model, P, 40, GREEDY)
+        agreeing(drafter)(truth)
+        head = drafter.model.markov_head
+        if swapped:
+            one, two = head.markov_w1.weight, head.markov_w2.weight
+            head.markov_w1.weight, head.markov_w2.weight = two, one
+        kept = kept_for(target, drafter)
+        read(kept, P, GREEDY)
+        steps = write(kept, 40, [5], GREEDY)
+        assert kept.session.tokens == truth
+        shares.append(sum(s.accepted for s in steps) / sum(len(s.proposed) for s in steps))
+    assert shares[0] > 0.4  # a token that comes twice may be followed by two
+    assert shares[1] < 0.5 * shares[0]

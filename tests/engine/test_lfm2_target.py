@@ -4,6 +4,7 @@ import mlx.core as mx
 import pytest
 from mlx_lm.models.cache import ArraysCache, make_prompt_cache
 
+from engine.adapters.lfm2 import Lfm2Adapter
 from engine.conv_window import ConvWindow
 from engine.proposers import Proposal
 from engine.request import Sampling
@@ -199,3 +200,41 @@ def test_that_the_end_of_a_turn_stays_within_reach():
     session.plain(pipeline=False)
     session.settle()
     assert session.resume([*first, 1, 2, 3]) == len(first) - 1  # the second turn, edited
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("prompt", [P, []], ids=["prompt", "empty"])
+@pytest.mark.parametrize("kept", range(5))
+def test_that_what_follows_a_cut_block_is_what_follows_its_rows(name, prompt, kept):
+    # Of a pending token and three drafts, `kept` rows stay; mlx-lm reads the same from nothing.
+    target = opened(name, (0, 2))
+    cache = target.new_cache()
+    if prompt:
+        mx.eval(target.forward(prompt, cache).logits)
+    block = [7, 31, 5, 60]
+    target.forward(block, cache)
+    cache.rollback(len(prompt) + kept)
+    assert cache.length == len(prompt) + kept
+    found = target.forward([9, 10], cache).logits
+    text = [*prompt, *block[:kept], 9, 10]
+    assert mx.allclose(found, own_logits(target.model, [text])[-2:], atol=1e-4, rtol=0)
+
+
+def test_that_a_pass_that_leaves_out_a_layer_is_noticed(monkeypatch):
+    whole = Lfm2Adapter.run
+
+    def lame(self, ids, caches, tapped):
+        inner = self._model.model
+        layers, inner.layers = inner.layers, inner.layers[:-1]
+        try:
+            return whole(self, ids, caches[:-1], tapped)
+        finally:
+            inner.layers = layers
+
+    monkeypatch.setattr(Lfm2Adapter, "run", lame)
+    target = opened("dense", (0, 2))
+    assert "cannot take back" in target.plain_only_reason  # so nothing is ever drafted for it
+    assert target.forward(P, target.new_cache()).taps is None
+    assert mx.array_equal(
+        target.forward(P, target.new_cache()).logits, own_logits(target.model, [P])
+    )
