@@ -11,15 +11,7 @@ from collections.abc import Sequence
 import mlx.core as mx
 
 from engine.request import Sampling
-from engine.sampling import (
-    SUM_ERROR,
-    draw,
-    highest,
-    lowest_kept,
-    noise,
-    tempered,
-    top_two_gap,
-)
+from engine.sampling import Cuts, draw, noise, tempered, top_two_gap
 
 
 def reach(margin: float, sampling: Sampling) -> float:
@@ -44,36 +36,9 @@ def draw_with_gaps(
         ids, scores = draw(logits, first, sampling, history)
         return ids, top_two_gap(scores, ids)
     scores = tempered(logits, sampling, history)
-    ordered = highest(scores, sampling)
     noisy = scores + noise(first, scores.shape[0], scores.shape[1], sampling)
-    kept = scores >= lowest_kept(ordered, sampling)
-    ids = mx.argmax(mx.where(kept, noisy, -mx.inf), axis=-1)
-    far = reach(margin, sampling)
-    may_be_kept = scores >= lowest_kept(ordered, sampling, far)
-    gaps = top_two_gap(mx.where(may_be_kept, noisy, -mx.inf), ids)
+    cuts, far = Cuts(scores, sampling), reach(margin, sampling)
+    ids = mx.argmax(mx.where(scores < cuts.edge(), -mx.inf, noisy), axis=-1)
+    gaps = top_two_gap(mx.where(scores < cuts.edge(far), -mx.inf, noisy), ids)
     own = mx.take_along_axis(scores, ids[:, None], axis=-1)
-    sure = _is_surely_kept(own, ordered, sampling, far)
-    return ids, mx.where(sure, mx.maximum(gaps, 0.0), 0.0)
-
-
-def _is_surely_kept(own: mx.array, ordered: mx.array, sampling: Sampling, far: float) -> mx.array:
-    """Whether tokens of the scores `own` (n, 1) are kept wherever the logits may move, (n,)."""
-    best = ordered[..., -1:]
-    sure = mx.ones(own.shape, dtype=mx.bool_)
-    may, must = mx.full(own.shape, -mx.inf), mx.full(own.shape, -mx.inf)
-    if 0 < sampling.top_k < ordered.shape[-1]:
-        # May and must be among the first k: from these scores on.
-        may = ordered[..., -sampling.top_k, None] - far
-        must = ordered[..., -sampling.top_k - 1, None] + far
-        sure = sure & (own >= must)
-    if 0.0 < sampling.top_p < 1.0:
-        weights, weight = mx.exp(ordered - best), mx.exp(own - best)
-        is_above = ordered > own - far
-        above = mx.where(is_above & (ordered >= may), weights, 0.0).sum(axis=-1, keepdims=True)
-        above = above - weight  # which is among them
-        rest = mx.where(is_above | (ordered < must), 0.0, weights).sum(axis=-1, keepdims=True)
-        share = above / (above + (rest + weight) * math.exp(-min(far, 60.0)))
-        sure = sure & ((share < sampling.top_p - SUM_ERROR) | (above <= SUM_ERROR * weight))
-    if sampling.min_p > 0.0:
-        sure = sure & (own >= best + math.log(sampling.min_p) + far)
-    return sure[:, 0]
+    return ids, mx.where(cuts.keeps_surely(own, far), mx.maximum(gaps, 0.0), 0.0)

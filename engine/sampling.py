@@ -18,7 +18,7 @@ from engine.request import Sampling
 
 _MASK64 = (1 << 64) - 1
 _FAR = 60.0  # a distance of scores so large that more makes no difference
-SUM_ERROR = 1e-5  # rounding of a sum of many probabilities
+_SUM_ERROR = 1e-5  # rounding of a sum of many probabilities
 
 
 def draw(
@@ -48,7 +48,7 @@ def scored(logits: mx.array, sampling: Sampling, history: Sequence[int] = ()) ->
     scores = tempered(logits, sampling, history)
     if not sampling.has_cuts:
         return scores
-    return cut(scores, lowest_kept(highest(scores, sampling), sampling))
+    return mx.where(scores < Cuts(scores, sampling).edge(), -mx.inf, scores)
 
 
 def tempered(logits: mx.array, sampling: Sampling, history: Sequence[int] = ()) -> mx.array:
@@ -65,44 +65,71 @@ def noise(first: int, n: int, vocab: int, sampling: Sampling) -> mx.array:
     return mx.stack([gumbel(sampling.seed, first + i, vocab) for i in range(n)])
 
 
-def highest(scores: mx.array, sampling: Sampling) -> mx.array:
-    """The scores ascending, (n, m): as many of the highest as the cuts have to see."""
-    if 0.0 < sampling.top_p < 1.0:
-        return mx.sort(scores, axis=-1)
-    if 0 < sampling.top_k < scores.shape[-1]:
-        at = -sampling.top_k - 1
-        return mx.sort(mx.partition(scores, at, axis=-1)[..., at:], axis=-1)
-    return scores.max(axis=-1, keepdims=True)
+class Cuts:
+    """What top-k, top-p and min-p keep, in this order, of rows of scores (n, vocab).
 
-
-def lowest_kept(ordered: mx.array, sampling: Sampling, reach: float = 0.0) -> mx.array:
-    """The score (n, 1) below which tokens are cut by top-k, top-p and min-p, in this order.
-
-    Args:
-        ordered: what `highest` gave.
-        sampling: says what is cut.
-        reach: how far two scores may move against each other; the result is then the lowest score
-            that may belong to a token which is kept.
+    `reach` says how far two scores may move against each other.
     """
-    best = ordered[..., -1:]
-    edge = mx.full(best.shape, -mx.inf)
-    if 0 < sampling.top_k < ordered.shape[-1]:
-        edge = ordered[..., -sampling.top_k, None] - reach
-    if 0.0 < sampling.top_p < 1.0:
-        # Kept is what is needed for the sum to reach top_p: that from which on the sum of all that
-        # lies below no longer fits outside.
-        weights = mx.where(ordered < edge, 0.0, mx.exp(ordered - best))
-        below = mx.cumsum(weights, axis=-1) / weights.sum(axis=-1, keepdims=True)
-        inside = mx.where(below > 1.0 - _looser(sampling.top_p, reach), ordered, best)
-        edge = mx.maximum(edge, inside.min(axis=-1, keepdims=True) - reach)
-    if sampling.min_p > 0.0:
-        edge = mx.maximum(edge, best + math.log(sampling.min_p) - reach)
-    return mx.minimum(edge, best)  # the best is always kept
 
+    def __init__(self, scores: mx.array, sampling: Sampling) -> None:
+        self._sampling = sampling
+        self._has_top_p = 0.0 < sampling.top_p < 1.0
+        self._has_top_k = 0 < sampling.top_k < scores.shape[-1]
+        # Ascending; as many of the highest as have to be seen.
+        if self._has_top_p:
+            self._ordered = mx.sort(scores, axis=-1)
+        elif self._has_top_k:
+            at = -sampling.top_k - 1
+            self._ordered = mx.sort(mx.partition(scores, at, axis=-1)[..., at:], axis=-1)
+        else:
+            self._ordered = scores.max(axis=-1, keepdims=True)
+        self._best = self._ordered[..., -1:]
+        self._weights = mx.exp(self._ordered - self._best)
+        self._total = self._weights.sum(axis=-1, keepdims=True)
+        self._below = mx.cumsum(self._weights, axis=-1) / self._total
 
-def cut(scores: mx.array, edge: mx.array) -> mx.array:
-    """The scores (n, vocab) with minus infinity for those below the edge (n, 1)."""
-    return mx.where(scores < edge, -mx.inf, scores)
+    def edge(self, reach: float = 0.0) -> mx.array:
+        """The lowest score (n, 1) that may belong to a token which is kept."""
+        edge = mx.full(self._best.shape, -mx.inf)
+        below = self._below
+        if self._has_top_k:
+            edge = self._ordered[..., -self._sampling.top_k, None] - reach
+            weights = mx.where(self._ordered < edge, 0.0, self._weights)
+            below = mx.cumsum(weights, axis=-1) / weights.sum(axis=-1, keepdims=True)
+        if self._has_top_p:
+            # Kept is what is needed for the sum to reach top_p: that from which on the sum of all
+            # that lies below no longer fits outside.
+            is_inside = below > 1.0 - _looser(self._sampling.top_p, reach)
+            inside = mx.where(is_inside, self._ordered, self._best)
+            edge = mx.maximum(edge, inside.min(axis=-1, keepdims=True) - reach)
+        if self._sampling.min_p > 0.0:
+            edge = mx.maximum(edge, self._best + math.log(self._sampling.min_p) - reach)
+        return mx.minimum(edge, self._best)  # the best is always kept
+
+    def keeps_surely(self, own: mx.array, reach: float) -> mx.array:
+        """Whether tokens of the scores `own` (n, 1) are kept however the scores move, (n,)."""
+        sure = mx.ones(own.shape, dtype=mx.bool_)
+        is_above = self._ordered > own - reach
+        weight = mx.exp(own - self._best)
+        above = mx.where(is_above, self._weights, 0.0).sum(axis=-1, keepdims=True)
+        rest = self._total - above
+        if self._has_top_k:
+            # May and must be among the first k: from these scores on.
+            may = self._ordered[..., -self._sampling.top_k, None] - reach
+            must = self._ordered[..., -self._sampling.top_k - 1, None] + reach
+            sure = sure & (own >= must)
+            may_be_above = mx.where(self._ordered >= may, self._weights, 0.0)
+            above = mx.where(is_above, may_be_above, 0.0).sum(axis=-1, keepdims=True)
+            is_rest = (self._ordered >= must) & mx.logical_not(is_above)
+            rest = mx.where(is_rest, self._weights, 0.0).sum(axis=-1, keepdims=True)
+        if self._has_top_p:
+            above = above - weight  # which is among them
+            share = above / (above + (rest + weight) * math.exp(-min(reach, _FAR)))
+            is_inside = share < self._sampling.top_p - _SUM_ERROR
+            sure = sure & (is_inside | (above <= _SUM_ERROR * weight))
+        if self._sampling.min_p > 0.0:
+            sure = sure & (own >= self._best + math.log(self._sampling.min_p) + reach)
+        return sure[:, 0]
 
 
 def gumbel(seed: int, index: int, vocab: int) -> mx.array:
@@ -136,7 +163,7 @@ def _looser(top_p: float, reach: float) -> float:
     if reach == 0.0:
         return top_p
     odds = top_p / (1.0 - top_p) * math.exp(min(reach, _FAR))
-    return odds / (1.0 + odds) + SUM_ERROR
+    return odds / (1.0 + odds) + _SUM_ERROR
 
 
 def _penalised(logits: mx.array, sampling: Sampling, history: Sequence[int]) -> mx.array:
