@@ -45,7 +45,8 @@ def rescue(damaged: Path, fresh: Path) -> Rescued:
         with suppress(sqlite3.DatabaseError):
             db.execute("PRAGMA writable_schema = ON")  # else a file that was cut is refused whole
             db.execute("ATTACH ? AS old", (str(copy),))
-            for table, columns in _COLUMNS.items():
+            for table in _COLUMNS:
+                columns = _columns(db, table)
                 for id_ in _ids(db, table):
                     with suppress(sqlite3.DatabaseError):
                         db.execute(_KEEPS.format(table, columns), (id_,))
@@ -59,6 +60,13 @@ def _new(path: Path) -> sqlite3.Connection:
     db.execute("PRAGMA foreign_keys=OFF")
     migrate(db, path)
     return db
+
+
+def _columns(db: sqlite3.Connection, table: str) -> str:
+    """What is taken over: a file of an earlier version has fewer columns."""
+    found = db.execute("SELECT name FROM pragma_table_info(?, 'old')", (table,))
+    there = {bytes(name).decode(errors="replace") for (name,) in found}
+    return ", ".join(name for name in _COLUMNS[table].split(", ") if name in there)
 
 
 def _ids(db: sqlite3.Connection, table: str) -> list[int]:
