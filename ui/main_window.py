@@ -168,6 +168,7 @@ class MainWindow(QMainWindow):
         view.opened.connect(self._describe)
         view.opened.connect(self.panes.close_over)
         view.described.connect(self._describe)
+        view.following.noted.connect(self.problem_bar.show_notice)
         view.drafting_shown.connect(menus.draft.setChecked)
         view.replies.changed.connect(self._show_state)
         view.replies.ended.connect(self._ended)

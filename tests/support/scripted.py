@@ -59,6 +59,7 @@ class SlowEngine:
         self.forgotten: list[str] = []
         self.unloads = 0
         self.closed_on: threading.Thread | None = None
+        self.notes: tuple[str, ...] = ()  # what the chat format made of the conversation
         self.stays_deaf = False  # to Stop, while it decodes
 
     def load(self, choice: ModelChoice, controls: Controls) -> Iterator[Event]:
@@ -94,7 +95,7 @@ class SlowEngine:
             time.sleep(self.prompt_ms / 1000)
             if controls.stop:
                 break
-            yield PromptProgress(10 * quarter, 40, 0)
+            yield PromptProgress(10 * quarter, 40, 0, self.notes if quarter == 1 else ())
         if self.gate is not None:
             self.gate.wait()
         yield from self._decode(request, controls)

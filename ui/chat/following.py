@@ -7,7 +7,7 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 
 from app.conversation import Message, Settings
 from app.reply import Reply
-from engine.events import Event
+from engine.events import Event, PromptProgress
 from ui import wording
 from ui.chat.composer import Composer
 from ui.chat.drafting import DraftingNow
@@ -23,14 +23,17 @@ class Following(QObject):
 
     Signals:
         began: the first event of the followed reply came.
+        noted: carries what the model's chat format made of this conversation, each sentence once.
     """
 
     began = Signal()
+    noted = Signal(str)
 
     def __init__(self, transcript: Transcript, composer: Composer, settings: Settings) -> None:
         super().__init__(transcript)
         self._transcript, self._composer = transcript, composer
         self._seen = 0
+        self._noted: set[tuple[int, str]] = set()  # by conversation
         self.reply: Reply | None = None
         self.drafting = DraftingNow(settings)
         self._progress = Progress("")
@@ -114,6 +117,8 @@ class Following(QObject):
         for event in events:
             self.drafting = self.drafting.after(event)
             self._progress = self._progress.after(event)
+            if isinstance(event, PromptProgress):
+                self._note(reply.conversation, event.notes)
         if is_first or self._progress.note != note:
             self._transcript.set_note(reply.message, self._progress.note)
         if self.drafting != drafting:
@@ -123,6 +128,12 @@ class Following(QObject):
             self._show_context()
             if is_first:
                 self.began.emit()
+
+    def _note(self, conversation: int, notes: tuple[str, ...]) -> None:
+        for note in notes:
+            if (conversation, note) not in self._noted:
+                self._noted.add((conversation, note))
+                self.noted.emit(note)
 
     def _show_drafting(self) -> None:
         self._composer.switch.show_drafting(self.drafting)

@@ -137,3 +137,25 @@ def test_that_the_conversation_asked_for_last_is_the_one_that_opens(
         return first_opened == two == window.view.here
 
     assert in_window(SlowEngine(), scene)
+
+
+def test_that_what_the_chat_format_changed_is_said_once_a_conversation(
+    in_window, answered, until, errors
+):
+    engine = SlowEngine(tokens=3)
+    engine.notes = ("The model takes no such roles.",)
+
+    async def scene(window):
+        told = []
+        window.view.following.noted.connect(told.append)
+        await answered(window, "first")
+        await answered(window, "again")
+        shown = window.problem_bar.label.text()
+        window.conversations.new()
+        await answered(window, "elsewhere")
+        return told, shown
+
+    told, shown = in_window(engine, scene)
+    assert told == list(engine.notes) * 2
+    assert engine.notes[0] in shown
+    assert errors == []
