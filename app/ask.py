@@ -51,10 +51,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--copies", choices=("on", "off"), default="on", help="guess what stood in the text before")
     add(
         "--max-drafts",
-        type=whole(1, 31),
+        type=whole(1, 511),
         default=Drafting().max_drafts,
         metavar="N",
-        help="of a drafter in one round, as far as it was trained for",
+        help="of a drafter in one round; DSpark goes as far as it was trained for",
     )
     add("--max-tokens", type=whole(1, 10**6), default=1024, metavar="N")
     add("--stop", action="append", default=[], metavar="TEXT", help="end there; repeatable")

@@ -154,7 +154,7 @@ def _drafting(fields: Fields, usual: Drafting) -> Drafting:
     return Drafting(
         wish=fields.choice("wish", usual.wish, ("auto", "on", "off")),
         copies=fields.flag("copies", usual.copies),
-        max_drafts=fields.integer("max_drafts", usual.max_drafts, 1, 512),
+        max_drafts=fields.integer("max_drafts", usual.max_drafts, 1, 511),
         exactness=fields.choice("exactness", usual.exactness, ("exact", "guarded", "fast")),
     )
 

@@ -198,8 +198,9 @@ class Engine:
         read = time.perf_counter()
         mode = request.drafting.exactness
         drafts = not model.target.plain_only_reason
-        if drafts and request.drafting.wish != "off" and model.trust.is_wanted(mode):
-            model.trust.measure()
+        most = min(request.drafting.max_drafts, model.drafter.most if model.drafter else 0)
+        if drafts and request.drafting.wish != "off" and model.trust.is_wanted(mode, 1 + most):
+            model.trust.measure(1 + most)
         stream = TextStream(
             model.tokenizer,
             request.stop,
@@ -212,8 +213,8 @@ class Engine:
             model.tokenizer.end_ids,
             model.target.context_limit,
             lambda width: model.trust.margin(mode, width),
-            model.trust.widest(mode) if drafts else 1,
-            min(request.drafting.max_drafts, model.drafter.block if model.drafter else 0),
+            model.trust.widest(mode, 1 + most) if drafts else 1,
+            most,
         )
         for event in Writing(request, controls, means, started).events():
             if isinstance(event, Finished):

@@ -140,10 +140,11 @@ def measure(target: Target, widths: Sequence[int] = WIDTHS, *, seed: int = 0) ->
     wanted = sorted(set(widths))
     assert wanted, "no widths to measure"
     assert wanted[0] >= 2, wanted
-    seen = {width: Width(width, equal=True) for width in wanted}
     spread, magnitude, dtype = 0.0, 0.0, "float32"
     lengths = _prompt_lengths(target, wanted[-1])
-    text = _Text(target, lengths[-1] + wanted[-1] + 1, seed)
+    reason = "" if lengths else "the model's context has no room for it"
+    seen = {width: Width(width, equal=not reason, not_run=reason) for width in wanted}
+    text = _Text(target, max(lengths, default=0) + wanted[-1] + 1, seed)
     for length in lengths:
         # One prompt is enough to see what a block leaves behind: the longest, for the windows.
         last = length == lengths[-1]

@@ -64,9 +64,18 @@ class Trust:
         """Whether every width that rounds usually have is covered."""
         return not self._missing(self._usual)
 
-    def measure(self) -> Gate:
-        """Measure what is missing of the usual widths, seconds for a small model; remember it."""
-        return self._measure(self._usual)
+    def measure(self, chosen: int = 1) -> Gate:
+        """Measure what is missing of the usual widths and of one that a person chose; remember it.
+
+        Seconds for a small model.
+        """
+        usual = self._measure(self._usual)
+        own = self._own(chosen)
+        return self._measure(own) if own else usual
+
+    def _own(self, chosen: int) -> list[int]:
+        """A chosen width, if it is none of those that all models are measured at."""
+        return [chosen] if chosen > exactness.WIDTHS[-1] else []
 
     def _missing(self, widths: Sequence[int]) -> list[int]:
         seen = () if self.gate is None else [each.width for each in self.gate.widths]
@@ -83,28 +92,33 @@ class Trust:
         assert self.gate is not None
         return self.gate
 
-    def is_wanted(self, mode: Exactness) -> bool:
-        """Whether drafting in this mode has to wait for the gate.
+    def is_wanted(self, mode: Exactness, chosen: int = 1) -> bool:
+        """Whether drafting in this mode, up to a chosen width, has to wait for the gate.
 
-        Guarded float32 does not: its margin before any measurement is wide already and costs
-        nothing, for near-ties are rare at that precision.
+        Guarded float32 waits for a chosen width alone: its margin before any measurement is wide
+        already and costs nothing, for near-ties are rare at that precision.
         """
-        if self.is_measured or mode == "fast":
+        if mode == "fast":
             return False
-        return mode == "exact" or self.target.dtype != mx.float32
+        if self._missing(self._own(chosen)):
+            return True
+        return not self.is_measured and (mode == "exact" or self.target.dtype != mx.float32)
 
     @property
     def fault(self) -> str:
         """Why drafting must be refused, empty if nothing speaks against it."""
         return "" if self.gate is None else self.gate.fault
 
-    def widest(self, mode: Exactness) -> int:
-        """Rows that a pass may have; in Exact mode only what was measured to be equal."""
+    def widest(self, mode: Exactness, chosen: int = 1) -> int:
+        """Rows that a pass may have; in Exact mode only what was measured to be equal.
+
+        Copies have their own limit, which a person's choice for the drafter may exceed.
+        """
         if self.fault:
             return 1
         if mode == "exact":
             return 1 if self.gate is None else self.gate.exact_width
-        return COPY_LIMIT + 1
+        return max(COPY_LIMIT + 1, chosen)
 
     def margin(self, mode: Exactness, width: int) -> float:
         """The gap of a row's two best scores below which it is drawn again alone."""

@@ -14,7 +14,7 @@ from typing import Any
 import mlx.core as mx
 from mlx import nn, utils
 
-from engine.drafters.dflash_config import DFlashConfig, check, check_pair
+from engine.drafters.dflash_config import WIDEST, DFlashConfig, check, check_pair
 from engine.drafters.dflash_context import SPARE, Window
 from engine.drafters.dflash_model import DFlashModel
 from engine.drafters.dflash_weights import Plan, load, plan
@@ -35,6 +35,7 @@ class DFlash:
         self.config = config
         self.tapped = config.taps
         self.block = config.block - 1
+        self.most = WIDEST - 1  # more masked rows than it was trained with are legal, if less sure
         self.dtype = target.dtype
         packed = mx.default_device().type != mx.DeviceType.cpu
         tensors = load(found, target.dtype, packed=packed)
@@ -86,7 +87,7 @@ class DFlashDrafter:
         model, position = self._model, len(context.tokens) - 1
         self.forget(position)
         self._absorb()
-        k = min(k, model.block)
+        k = min(k, model.most)
         ids = [context.tokens[-1]] + [model.config.mask_id] * k
         block = model.embed(mx.array([ids], dtype=mx.uint32)).astype(model.dtype)
         scores = model.score(model.model.block(block, self._windows))[0]

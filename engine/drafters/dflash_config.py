@@ -42,7 +42,8 @@ _DRAFTING: Mapping[str, Rule] = {
     "num_target_layers": Rule("int", 1, 512),
     "target_layer_ids": Rule("ints", 0, 511),
 }
-_BLOCK = Rule("int", 2, 512)
+WIDEST = 512  # rows of a block, the pending token's included
+_BLOCK = Rule("int", 2, WIDEST)
 _MUST_BE_ABSENT = (
     *("attention_bias", "qkv_bias", "mlp_bias", "rope_scaling", "partial_rotary_factor"),
     *("swa_rope_parameters", "swa_attention_sink_enabled", "attention_sink_bias"),

@@ -42,7 +42,7 @@ class DSpark:
         self.name = name
         self.config = config
         self.tapped = config.taps
-        self.block = config.block
+        self.block = self.most = config.block
         self.confidence = options.confidence
         self.vocab = config.vocab
         self.ids = tensors.pop(TABLE, None)  # of each draft token, when they are a part of all

@@ -66,13 +66,15 @@ class DrafterModel(Protocol):
     Attributes:
         name: of its folder.
         tapped: the target's layers whose streams it wants, ascending.
-        block: the most tokens it may propose.
+        block: the tokens it was trained to propose at once.
+        most: the tokens it can propose at once when it is asked for more.
         nbytes: bytes of its own weights.
     """
 
     name: str
     tapped: tuple[int, ...]
     block: int
+    most: int
     nbytes: int
 
     def start(self) -> Drafter:

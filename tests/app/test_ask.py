@@ -134,7 +134,7 @@ def test_that_a_seed_nobody_chose_differs_from_run_to_run(ask):
         ["Hello", "--seed", str(2**64)],
         ["Hello", "--max-tokens", "0"],
         ["Hello", "--max-drafts", "0"],
-        ["Hello", "--max-drafts", "32"],
+        ["Hello", "--max-drafts", "512"],
         ["Hello", "--drafter-bits", "8.5"],
         ["Hello", "--drafter-confidence", "1.01"],
         ["Hello", "--max-tok", "5"],

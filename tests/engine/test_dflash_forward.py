@@ -73,7 +73,9 @@ def test_that_scores_and_drafts_are_those_of_the_equations(pair, count):
         drafter, taps = pair.after(count)
         wanted = pair.expected(taps, pending)
         assert close(pair.scores(drafter, pending), wanted)
-        proposal = drafter.propose(Context([*TOKENS[:count], pending], 0, Sampling()), 99)
+        proposal = drafter.propose(
+            Context([*TOKENS[:count], pending], 0, Sampling()), pair.opened.block
+        )
         assert proposal.ids.tolist() == wanted.argmax(axis=1).tolist()
         assert float(proposal.sound.item()) == 1.0
 
@@ -123,7 +125,7 @@ def test_that_fewer_drafts_are_the_first_of_many(tmp_path):
     pair = Pair(tmp_path, "block-16")
     drafter, _ = pair.after(30)
     asked = Context([*TOKENS[:30], 9], 0, Sampling())
-    many = drafter.propose(asked, 99).ids.tolist()
+    many = drafter.propose(asked, 15).ids.tolist()
     assert len(many) == 15
     for k in (1, 3, 7):
         assert drafter.propose(asked, k).ids.tolist() == many[:k]
@@ -195,7 +197,7 @@ def test_that_a_late_start_counts_positions_from_the_text(tmp_path):
 def test_that_sampled_drafts_use_the_targets_noise(pair):
     drafter, taps = pair.after(30)
     sampling = Sampling(temperature=0.8, seed=5)
-    found = drafter.propose(Context([*TOKENS[:30], 9], 3, sampling), 99).ids.tolist()
+    found = drafter.propose(Context([*TOKENS[:30], 9], 3, sampling), pair.opened.block).ids.tolist()
     wanted = pair.expected(taps, 9) / 0.8
     noise = np.stack([np.array(gumbel(5, 3 + i, 64)) for i in range(len(wanted))])
     assert found == (wanted + noise).argmax(axis=1).tolist()

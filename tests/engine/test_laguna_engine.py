@@ -170,3 +170,41 @@ def test_that_switching_off_and_on_in_the_middle_changes_no_word(engine, pair, m
     assert set(modes[7:14]) == {"plain"}
     assert "drafter" in modes[:6]
     assert "drafter" in modes[15:]
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS[:2], ids=["greedy", "0.7"])
+def test_that_a_chosen_width_beyond_the_trained_block_is_probed_and_used(
+    engine, pair, sampling, monkeypatch
+):
+    at, truth = truth_of(engine, pair, 100, sampling)
+    assert engine.model.drafter.block == 3
+    force(engine, monkeypatch, truth, [39])
+    wide = Drafting("on", copies=False, max_drafts=39)
+    events = answer(engine, pair, sampling=sampling, drafting=wide, max_tokens=90)
+    seen = engine.model.trust.gate.at(40)
+    assert seen.not_run == ""
+    reply = list(events[-1].token_ids)
+    assert reply == truth[at : at + len(reply)]
+    rounds = of_drafter(events)
+    assert 36 < max(r.width for r in rounds) <= 40
+    assert max(r.accepted for r in rounds) > 32  # more than trained, more than copies have
+
+
+@pytest.mark.parametrize("room", [2, 3, 20, 47])
+def test_that_a_wide_block_is_cut_to_the_room_of_the_context(
+    engine, pair, room, monkeypatch, tmp_path
+):
+    at, truth = truth_of(engine, pair)
+    folder = linked(tmp_path / "short", pair.target)
+    edit_json(
+        folder / "config.json", lambda config: config.update(max_position_embeddings=at + room)
+    )
+    short = ModelChoice(folder, pair.drafter)
+    wide = Drafting("on", copies=False, max_drafts=511)
+    answer(engine, short, max_tokens=1)
+    assert engine.model.target.context_limit == at + room
+    force(engine, monkeypatch, truth, [511])
+    events = answer(engine, short, drafting=wide, max_tokens=500)
+    assert events[-1].reason == "context"
+    assert list(events[-1].token_ids) == truth[at : at + room]
+    assert all(at + r.width <= at + room for r in of_drafter(events))

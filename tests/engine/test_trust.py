@@ -50,6 +50,31 @@ def test_that_guarded_margins_are_those_of_the_worse_neighbour():
     assert measured.margin("fast", 8) == 0.0
 
 
+def test_that_a_chosen_width_is_measured_before_it_is_used():
+    mine = trust()
+    assert not mine.is_wanted("guarded", 8)
+    assert mine.is_wanted("guarded", 40)
+    assert not mine.is_wanted("fast", 40)
+    measured = mine.measure(40)
+    assert {w.width for w in measured.widths} == {*WIDTHS, 40}
+    assert not measured.at(40).not_run
+    assert not mine.is_wanted("guarded", 40)
+    assert (mine.widest("guarded", 40), mine.widest("guarded", 8)) == (40, 32)
+    assert mine.widest("exact", 40) == measured.exact_width <= 8
+    assert mine.margin("guarded", 36) == max(mine.margin("guarded", w) for w in (32, 40))
+
+
+def test_that_a_width_without_room_in_the_context_counts_as_not_equal():
+    config = tiny_config()
+    mine = Trust(Target(tiny(3), config | {"max_position_embeddings": 50}), "key", None)
+    measured = mine.measure(45)
+    assert [w.width for w in measured.widths if w.not_run] == [45]
+    assert not measured.at(45).equal
+    assert measured.margin(45) == float("inf")
+    short = Trust(Target(tiny(3), config | {"max_position_embeddings": 8}), "key", None)
+    assert short.measure().exact_width == 1
+
+
 def test_that_a_fault_stops_drafting():
     broken = trust(gate(w2=1.0))
     assert broken.fault

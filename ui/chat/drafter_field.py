@@ -6,7 +6,7 @@ from app.conversation import Settings
 from ui import wording
 from ui.wording import tr
 
-_MOST = 31  # guesses of any drafter
+_MOST = 511  # guesses of any drafter: a block of 512 rows
 
 
 class DrafterField(QWidget):
@@ -22,10 +22,9 @@ class DrafterField(QWidget):
             self.bits.addItem(tr(wording.DRAFTER_OTHER_BITS, bits=asked), asked)
         self.bits.setCurrentIndex(self.bits.findData(asked))
         self.drafts = QSpinBox()
-        most = settings.drafting.max_drafts
-        self.drafts.setRange(1, max(_MOST, most))
+        self.drafts.setRange(1, _MOST)
         self.drafts.setPrefix(tr(wording.UP_TO))
-        self.drafts.setValue(most)
+        self.drafts.setValue(settings.drafting.max_drafts)
         self.confidence = QDoubleSpinBox()
         self.confidence.setRange(0.0, 1.0)
         self.confidence.setDecimals(3)
