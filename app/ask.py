@@ -150,8 +150,8 @@ class _Text:
         match event:
             case LoadProgress(part, done, total):
                 self._terminal.status(f"Loading the {part}… {_percent(done, total)}")
-            case Loaded(drafting_refused=reason) if reason:
-                self._terminal.note(reason)
+            case Loaded(drafting_refused=reason, note=note) if reason or note:
+                self._terminal.note(reason or note)
             case PromptProgress():
                 self._reading(event)
             case TextDelta(channel, text):

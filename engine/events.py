@@ -26,7 +26,10 @@ class LoadProgress:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A model is ready. `drafting_refused` says why nothing drafts but copies, or is empty."""
+    """A model is ready. `drafting_refused` says why nothing drafts but copies, or is empty.
+
+    `note` is a warning about a drafter that takes part, or empty.
+    """
 
     target: str
     drafter: str | None
@@ -34,6 +37,7 @@ class Loaded:
     drafter_bytes: int
     context_limit: int
     drafting_refused: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import mlx.core as mx
 
 from engine import drafters, loading
 from engine.controls import Controls
+from engine.drafters import precision
 from engine.errors import DrafterRefused
 from engine.events import Loaded, LoadProgress
 from engine.exactness import Width
@@ -95,6 +96,7 @@ def open_model(
         0 if drafter is None else drafter.nbytes,
         target.context_limit,
         refused or target.plain_only_reason,
+        _note(choice, target, drafter),
     )
     return Model(
         choice,
@@ -107,6 +109,13 @@ def open_model(
         drafters.identity(choice.drafter) if drafter and choice.drafter else "",
         Trust.of(target, loaded.identity, memo),
     )
+
+
+def _note(choice: ModelChoice, target: Target, drafter: DrafterModel | None) -> str:
+    """What should be known of a pair that was opened."""
+    if drafter is None or choice.drafter is None or target.family != "laguna":
+        return ""
+    return precision.note(choice.target, choice.drafter)
 
 
 def _fact(seen: Width, trust: Trust) -> WidthFact:

@@ -151,7 +151,7 @@ def check_pair(mine: DSparkConfig, family: str, target: Mapping[str, Any]) -> No
         DrafterRefused: with what the drafter was made for and what the target is.
     """
     liquid = mine.packaging == LIQUID
-    if liquid != (family in {"lfm2", "lfm2_moe"}):
+    if liquid != (family in {"lfm2", "lfm2_moe"}) or family == "laguna":
         made = "LFM2 models" if liquid else "dense models"
         raise _mismatch(f"it was made for {made}, and the target is of the family {family}")
     pairs = (

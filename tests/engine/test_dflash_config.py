@@ -1,19 +1,22 @@
 """What a folder of Laguna's drafter may say, and the sentence for everything else."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from engine.drafters import open_drafter
+from engine.drafters import open_drafter, precision
 from engine.drafters.dflash_config import check, is_dflash
 from engine.drafters.dflash_weights import shapes
 from engine.errors import DrafterRefused, ModelRefused
 from engine.loading import check as check_model
+from engine.request import DrafterOptions
 from engine.target import Target
 from support.published import XS, S
 from support.tiny import tiny, tiny_config
 from support.tiny_dflash import DRAFTER, changed, random_weights, write_drafter
+from support.tiny_dspark import DEEPSPEC, LIQUID
 from support.tiny_laguna import TARGET, tiny_laguna
 
 
@@ -143,6 +146,46 @@ def test_that_a_laguna_drafter_is_no_llamas(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(DRAFTER))
     with pytest.raises(DrafterRefused, match=r"made for Laguna models.*of the family llama"):
         open_drafter(tmp_path, Target(tiny(3), tiny_config(), (0, 1)))
+
+
+@pytest.mark.parametrize("config", [LIQUID, DEEPSPEC], ids=["liquid", "deepspec"])
+def test_that_a_dspark_drafter_is_no_lagunas(config, laguna, tmp_path):
+    # Even where every shape would fit.
+    taps = {"target_layer_ids": [1, 3], "num_target_layers": 5, "mask_token_id": 12}
+    config = config | {"hidden_size": 16, "vocab_size": 64} | taps
+    config |= {"dflash_config": taps} if "dflash_config" in config else {}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(DrafterRefused, match="the target is of the family laguna"):
+        open_drafter(tmp_path, laguna)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [(DrafterOptions(bits=8), "not in 8 bits"), (DrafterOptions(confidence=0.5), "no confidence")],
+)
+def test_that_options_of_other_drafters_are_refused(options, words, laguna, tmp_path):
+    write_drafter(tmp_path, DRAFTER, random_weights(DRAFTER))
+    with pytest.raises(DrafterRefused, match=words):
+        open_drafter(tmp_path, laguna, options)
+
+
+@pytest.mark.parametrize(
+    ("target", "drafter", "words"),
+    [
+        ("Laguna-S-2.1-INT4", "Laguna-S-2.1-DFlash", "says INT4, its drafter's none"),
+        ("Laguna-S-2.1", "Laguna-S-2.1-DFlash-NVFP4", "says no precision, its drafter's NVFP4"),
+        ("Laguna-XS-2.1-FP8", "Laguna-XS-2.1-DFlash-INT4", "says FP8, its drafter's INT4"),
+        ("Laguna-XS-2.1-FP8", "Laguna-XS-2.1-DFlash-fp8", ""),
+        ("Laguna-XS-2.1", "Laguna-XS-2.1-DFlash", ""),
+        ("Laguna-XS-2.1-4bit", "Laguna-XS-2.1-DFlash", ""),  # converted from bfloat16
+        ("models--poolside--Laguna-S-2.1-INT4/snapshots/int8", "x-DFlash", "says INT4"),
+        ("models--poolside--Laguna-S-2.1/snapshots/fp8", "Laguna-S-2.1-DFlash", ""),
+    ],
+)
+def test_that_names_of_different_precisions_are_warned_about(target, drafter, words):
+    found = precision.note(Path("/models") / target, Path("/models") / drafter)
+    assert words in found
+    assert bool(found) == bool(words)
 
 
 @pytest.mark.parametrize("config", [DRAFTER, changed(DRAFTER, architectures=...)])

@@ -41,6 +41,14 @@ def test_that_the_pair_answers_as_the_target_alone_does(pair, temperature):
     assert on[-1]["text"] == off[-1]["text"] != ""
 
 
+def test_that_a_drafter_for_another_precision_is_warned_about_and_drafts(pair, tmp_path):
+    (tmp_path / "Laguna-tiny-INT4").symlink_to(pair.target)
+    run = ask(tmp_path / "Laguna-tiny-INT4", pair.drafter)
+    assert run.returncode == 0
+    [said] = run.stderr.splitlines()
+    assert said.startswith("The model's name says INT4, its drafter's none.")
+
+
 def test_that_a_drafter_opened_as_the_model_is_told_what_it_is(pair):
     run = ask(pair.drafter, pair.drafter)
     assert run.returncode == 1

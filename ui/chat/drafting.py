@@ -12,12 +12,13 @@ from ui.wording import tr
 class DraftingNow:
     """What is known about drafting: the wish, and what came of it.
 
-    `refused` is why no drafter takes part although one was chosen; `state` the last that the
-    running answer reported; `speedup` that of the last answer.
+    `refused` is why no drafter takes part although one was chosen, `note` a warning about one that
+    does; `state` the last that the running answer reported; `speedup` that of the last answer.
     """
 
     settings: Settings
     refused: str = ""
+    note: str = ""
     state: DraftingState | None = None
     speedup: float | None = None
 
@@ -30,7 +31,7 @@ class DraftingNow:
     def after(self, event: Event) -> "DraftingNow":
         """What is known after `event`."""
         if isinstance(event, Loaded):
-            return replace(self, refused=event.drafting_refused)
+            return replace(self, refused=event.drafting_refused, note=event.note)
         if isinstance(event, DraftingState):
             return replace(self, state=event)
         if isinstance(event, Finished):
@@ -47,7 +48,8 @@ class DraftingNow:
         """What is known when other settings are chosen; another drafter was not refused yet."""
         same = (settings.target, settings.drafter) == (self.settings.target, self.settings.drafter)
         state = self.state if settings.drafting.wish == self.settings.drafting.wish else None
-        return replace(self, settings=settings, state=state, refused=self.refused if same else "")
+        kept = replace(self, settings=settings, state=state)
+        return kept if same else replace(kept, refused="", note="")
 
     @property
     def on(self) -> bool:
@@ -70,6 +72,8 @@ class DraftingNow:
             return tr(wording.DRAFT_OFF_BECAUSE, reason=self.state.reason)
         if self.refused:
             return tr(wording.DRAFT_REFUSED, reason=self.refused)
+        if self.note:
+            return self.note
         if self.speedup is not None:
             return tr(wording.DRAFT_SPEEDUP, speedup=self.speedup)
         if self.settings.drafter is None:

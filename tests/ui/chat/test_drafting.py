@@ -30,6 +30,15 @@ def test_that_a_refused_drafter_says_why():
     )
 
 
+def test_that_a_warning_about_the_drafter_stands_until_another_is_chosen():
+    loaded = Loaded("a", "b", 1, 1, 8192, note="The names say different precisions.")
+    now = DraftingNow(PAIR, speedup=1.6).after(loaded)
+    assert now.line == "The names say different precisions."
+    assert now.with_settings(replace(PAIR, max_tokens=9)).line == now.line
+    assert now.with_settings(replace(PAIR, drafter=None)).line == "1.6× on the last answer"
+    assert now.switched(False).line == wording.DRAFT_OFF
+
+
 def test_that_a_pause_says_both_rates_and_the_next_try():
     paused = DraftingState("paused", "slower", drafted_rate=36.2, plain_rate=41.4, next_probe=128)
     now = DraftingNow(PAIR, speedup=1.6).after(paused)
