@@ -197,10 +197,12 @@ class Engine:
         session.begin(prompt.ids[-1], request.sampling, lambda: controls.stop)
         read = time.perf_counter()
         mode = request.drafting.exactness
-        drafts = not model.target.plain_only_reason
+        refused = model.target.plain_only_reason
         most = min(request.drafting.max_drafts, model.drafter.most if model.drafter else 0)
-        if drafts and request.drafting.wish != "off" and model.trust.is_wanted(mode, 1 + most):
+        wanted = request.drafting.wish != "off" and model.trust.is_wanted(mode, 1 + most)
+        if wanted and not refused:
             model.trust.measure(1 + most)
+        refused = refused or model.trust.refusal(mode)
         stream = TextStream(
             model.tokenizer,
             request.stop,
@@ -213,8 +215,9 @@ class Engine:
             model.tokenizer.end_ids,
             model.target.context_limit,
             lambda width: model.trust.margin(mode, width),
-            model.trust.widest(mode, 1 + most) if drafts else 1,
+            1 if refused else model.trust.widest(mode, 1 + most),
             most,
+            refused,
         )
         for event in Writing(request, controls, means, started).events():
             if isinstance(event, Finished):

@@ -12,7 +12,7 @@ from engine.controls import Controls
 from engine.drafters import precision
 from engine.errors import DrafterRefused
 from engine.events import Loaded, LoadProgress
-from engine.exactness import Width
+from engine.exactness import Gate, Width
 from engine.facts import Facts, WidthFact
 from engine.loading import LoadedModel
 from engine.origin import Origin
@@ -69,7 +69,7 @@ class Model:
             str(self.target.dtype).removeprefix("mlx.core."),
             self.trust.is_measured,
             1 if gate is None else gate.exact_width,
-            () if gate is None else tuple(_fact(seen, self.trust) for seen in gate.widths),
+            () if gate is None else tuple(_fact(seen, gate) for seen in gate.widths),
             self.trust.fault,
         )
 
@@ -89,13 +89,14 @@ def open_model(
     if choice.drafter is not None:
         yield LoadProgress("drafter", 0, 1)
     target, drafter, refused = _paired(loaded, choice)
+    trust = Trust.of(target, loaded.identity, memo)
     report = Loaded(
         choice.target.name,
         None if drafter is None else drafter.name,
         loaded.bytes,
         0 if drafter is None else drafter.nbytes,
         target.context_limit,
-        refused or target.plain_only_reason,
+        refused or target.plain_only_reason or trust.fault,
         _note(choice, target, drafter),
     )
     return Model(
@@ -107,7 +108,7 @@ def open_model(
         report,
         loaded.identity,
         drafters.identity(choice.drafter) if drafter and choice.drafter else "",
-        Trust.of(target, loaded.identity, memo),
+        trust,
     )
 
 
@@ -118,8 +119,8 @@ def _note(choice: ModelChoice, target: Target, drafter: DrafterModel | None) -> 
     return precision.note(choice.target, choice.drafter)
 
 
-def _fact(seen: Width, trust: Trust) -> WidthFact:
-    margin = trust.margin("guarded", seen.width)
+def _fact(seen: Width, gate: Gate) -> WidthFact:
+    margin = gate.margin(seen.width)
     return WidthFact(seen.width, seen.equal, seen.max_difference, margin, seen.not_run)
 
 

@@ -109,6 +109,19 @@ class Trust:
         """Why drafting must be refused, empty if nothing speaks against it."""
         return "" if self.gate is None else self.gate.fault
 
+    def refusal(self, mode: Exactness) -> str:
+        """Why nothing is drafted in this mode, empty if something may be."""
+        if self.fault or mode != "exact":
+            return self.fault
+        if self.gate is None:
+            return "Exact mode drafts once this machine was measured: from the next answer on."
+        if self.gate.exact_width < 2:
+            return (
+                "Exact mode cannot draft here: checking several tokens at once is not equal, bit "
+                "for bit, to one at a time. Guarded mode can."
+            )
+        return ""
+
     def widest(self, mode: Exactness, chosen: int = 1) -> int:
         """Rows that a pass may have; in Exact mode only what was measured to be equal.
 

@@ -33,6 +33,7 @@ class Means:
         margin: the gap below which a row of a pass of that width is not trusted.
         widest: rows a verify pass may have, the pending one included.
         drafts: the most that the drafter is asked for.
+        refused: why nothing may be drafted, or empty.
     """
 
     kept: Kept
@@ -42,6 +43,7 @@ class Means:
     margin: Callable[[int], float]
     widest: int
     drafts: int = 0
+    refused: str = ""
 
 
 class Writing:
@@ -150,7 +152,7 @@ class Writing:
         """Whether the round after this plain one is plain whatever this one draws."""
         if self._request.sampling.has_penalties or min(self._left(), self._room()) < 2:
             return False
-        if not self._drafts():
+        if not self._drafts() or self._means.refused:
             return True
         match = 0
         if self._request.drafting.copies:
@@ -195,6 +197,8 @@ class Writing:
         if not self._drafts():
             by = "The drafting switch of this conversation is off."
             state = DraftingState("off", by)
+        elif self._means.refused:
+            state = DraftingState("off", self._means.refused)
         elif self._drafter_failed:
             copies = self._request.drafting.copies
             failed = "The drafter's numbers were broken, so this answer goes on without it."

@@ -81,6 +81,16 @@ def test_that_a_fault_stops_drafting():
     assert {broken.widest(mode) for mode in ("exact", "guarded", "fast")} == {1}
 
 
+def test_that_a_refusal_says_why_in_each_mode():
+    broken, unequal = trust(gate(w2=1.0)), trust(gate(w2=1e-5))
+    for mode in ("exact", "guarded", "fast"):
+        assert broken.refusal(mode) == broken.fault
+        assert (unequal.refusal(mode) == "") == (mode != "exact")
+    assert "not equal, bit for bit" in unequal.refusal("exact")
+    assert "from the next answer on" in trust().refusal("exact")
+    assert trust(gate(w2=0.0)).refusal("exact") == ""
+
+
 def test_that_a_measured_gate_is_remembered_and_recalled():
     memo, target = Memo(), Target(tiny(3), tiny_config())
     first = Trust.of(target, "weights", memo)
