@@ -2,7 +2,8 @@
 
 from typing import Literal
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
@@ -33,6 +34,7 @@ class ModeField(QWidget):
         self.meaning = QLabel()
         self.meaning.setWordWrap(True)
         self.meaning.setTextFormat(Qt.TextFormat.PlainText)
+        self.meaning.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.meaning.setFont(themes.current.font("small"))
         palette = themes.current.palette()
         palette.setColor(palette.ColorRole.WindowText, themes.current.dim)
@@ -51,9 +53,21 @@ class ModeField(QWidget):
         """What is chosen."""
         return self.box.currentData()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Qt's hook: room for the longest of the sentences, so that a choice moves nothing."""
+        super().resizeEvent(event)
+        metrics, room = self.meaning.fontMetrics(), QRect(0, 0, self.width(), 10_000)
+        wraps = int(Qt.TextFlag.TextWordWrap)
+        texts = [self._sentence(mode) for mode in wording.MODE_MEANS]
+        heights = [metrics.boundingRect(room, wraps, text).height() for text in texts]
+        self.meaning.setMinimumHeight(max(heights))
+
+    def _sentence(self, mode: str) -> str:
+        meaning = tr(wording.MODE_MEANS[mode], here=wording.HERE)
+        return f"{meaning} {tr(self._when)}"
+
     def _tell(self) -> None:
-        meaning = tr(wording.MODE_MEANS[self.mode], here=wording.HERE)
-        self.meaning.setText(f"{meaning} {tr(self._when)}")
+        self.meaning.setText(self._sentence(self.mode))
         self.box.setAccessibleDescription(self.meaning.text())
 
 

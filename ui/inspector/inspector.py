@@ -116,7 +116,7 @@ class Inspector(QObject):
         panel.guesses.show_places(texts.places(figures))
         sections["rounds"].tell(texts.rounds(figures))
         sections["speed"].tell(texts.speed(figures))
-        sections["drafting"].tell(*texts.drafting(view.following.drafting))
+        sections["drafting"].tell(*texts.drafting(view.following.drafting, facts))
         progress = view.following.progress
         sections["context"].tell(texts.context(progress.used, progress.limit))
         sections["memory"].tell(texts.memory(facts, self._loaded))

@@ -145,11 +145,12 @@ def speed(figures: Figures) -> list[Line]:
     ]
 
 
-def drafting(now: DraftingNow) -> tuple[list[Line], str]:
+def drafting(now: DraftingNow, facts: Facts | None) -> tuple[list[Line], str]:
     """Whether this chat drafts, and the sentence that says why or with what."""
+    refused = now.refused or (facts.refused if facts is not None else "")
     engine_says = now.state.state if now.state is not None else "on"
     state = "off" if not now.on else engine_says
-    said = replace(now, speedup=None).line  # the speed has lines of its own
+    said = replace(now, speedup=None, refused=refused).line  # the speed has lines of its own
     return [Line(tr("State"), tr(_STATES[state]))], said
 
 
@@ -209,8 +210,6 @@ def exactness_note(facts: Facts | None, *, is_busy: bool) -> str:
         return tr("The model of this chat is not loaded. It is with the next message.")
     if facts.fault:
         return tr("Drafting is refused. {fault}", fault=facts.fault)
-    if facts.refused:
-        return facts.refused
     if not facts.widths:
         return tr("Not measured yet. It takes a few seconds for a small model.")
     if not facts.is_measured:

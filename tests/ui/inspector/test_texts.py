@@ -130,27 +130,26 @@ def test_that_the_note_says_what_is_missing_or_wrong():
     assert "Not measured yet" in note(replace(FACTS, widths=(), is_measured=False))
     assert "in part" in note(replace(FACTS, is_measured=False))
     assert note(replace(FACTS, fault="Look here.")) == "Drafting is refused. Look here."
-    assert note(replace(FACTS, refused="The drafter is for another model.")) == (
-        "The drafter is for another model."
-    )
 
 
 def test_that_drafting_says_its_state_and_why():
     now = DraftingNow(Settings(drafter=Path("/models/small")), speedup=1.6)
-    assert texts.drafting(now) == ([texts.Line("State", "on")], "Guesses from small")
+    assert texts.drafting(now, None) == ([texts.Line("State", "on")], "Guesses from small")
     paused = now.after(DraftingState("paused", "slower", 36.2, 41.4, 128))
-    lines, why = texts.drafting(paused)
+    lines, why = texts.drafting(paused, None)
     assert (lines[0].value, why) == (
         "paused", "Paused: 36 tok/s drafted, 41 plain. Next try in 128 tokens",
     )  # fmt: skip
-    assert texts.drafting(now.switched(False)) == (
+    assert texts.drafting(now.switched(False), None) == (
         [texts.Line("State", "off")], wording.DRAFT_OFF,
     )  # fmt: skip
     refused = now.after(Loaded("a", None, 1, 0, 8192, "Not for this model."))
-    assert texts.drafting(refused)[1] == "Copies only: Not for this model."
+    assert texts.drafting(refused, None)[1] == "Copies only: Not for this model."
+    told = texts.drafting(now, replace(FACTS, refused="Not for this model."))
+    assert told[1] == "Copies only: Not for this model."  # loaded for another chat
     fault = now.after(DraftingState("off", "Look for the fault in the cache."))
-    assert texts.drafting(fault)[0][0].value == "off"
-    assert "Look for the fault" in texts.drafting(fault)[1]
+    assert texts.drafting(fault, None)[0][0].value == "off"
+    assert "Look for the fault" in texts.drafting(fault, None)[1]
 
 
 def test_that_the_heading_names_this_machine(monkeypatch):
