@@ -155,8 +155,9 @@ def test_that_what_the_tests_install_includes_what_the_program_needs():
 
 
 def test_that_what_any_thread_may_import_needs_only_the_standard_library():
-    words = "engine.errors, engine.events, engine.request, engine.controls, engine.backend"
-    loaded = loaded_by(f"import {words}, app.conversation")
+    words = "errors, events, facts, request, controls, backend"
+    names = ", ".join(f"engine.{word}" for word in words.split(", "))
+    loaded = loaded_by(f"import {names}, app.conversation")
     foreign = loaded - sys.stdlib_module_names - {"app", "engine", "__main__"}
     bare = loaded_by("pass")  # what this interpreter's own site packages bring
     assert foreign <= bare

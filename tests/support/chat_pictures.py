@@ -3,6 +3,7 @@
 import os
 import random
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,10 +14,14 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication
 
 from app.conversation import DraftMark, Failure, Message
+from app.receipts import Receipt
 from engine.events import Finished, Round, TextDelta
+from engine.origin import Machine, Origin
+from engine.request import Sampling
 from ui.chat.transcript import Transcript
 from ui.theme import Themes
 
+MACHINE = Machine("1.0", "0.32", "0.31", "cpu openblas", "a chip", "Linux")
 SEARCH = '''Binary search halves the range at every step, so a million items need only about twenty looks:
 
 ```python
@@ -148,8 +153,33 @@ def scenes() -> dict[str, tuple[list[Message], tuple[int, int]]]:
                     answer(4, "Each comparison throws", 12, state="cancelled", finished=finished(rounds(12), saved_s=(-0.42, 1.2), speedup=None, plain_steps=3)),
                     message(5, "user", "And?"), message(6, "assistant", "", state="damaged"),
                     message(7, "user", "?"), answer(8, "Half a", 6, state="interrupted", finished=None)], high),
+        "verdicts": (verdicts(), (1180, 1240)),
+        "verdicts-narrow": (verdicts(), (400, 1560)),
         "rtl": ([message(1, "user", "اشرح البحث الثنائي"), answer(2, ARABIC, 30)], wide),
     }  # fmt: skip
+
+
+def receipt(verdict: str, **more: object) -> Receipt:
+    values = {"tokens": 912, "total": 912, "at": None, "drafted": "", "plain": "", "gap": None,
+              "reason": "", "checked": time.time()}  # fmt: skip
+    return Receipt(verdict=verdict, **(values | more))
+
+
+def verdicts() -> list[Message]:
+    """An answer for each verdict; the one that is being checked is shown by `main`."""
+    text = "Each comparison throws away half of what is left."
+    found = (
+        None,
+        None,
+        receipt("same"),
+        receipt("differs", tokens=387, at=387, drafted=" however", plain=" but\n", gap=0.031),
+        receipt("cannot", tokens=0, reason="The model file changed since this was written."),
+        receipt("same", before=500),
+    )
+    made = [answer(2 * n + 2, text, 12, marks=(), receipt=one) for n, one in enumerate(found)]
+    fast = finished(made[-1].rounds, origin=Origin("", "", None, "", MACHINE, "fast", Sampling()))
+    made.append(answer(20, text, 12, marks=(), finished=fast))
+    return made
 
 
 def main(folder: Path) -> None:
@@ -167,6 +197,8 @@ def main(folder: Path) -> None:
             for view in transcript.views:
                 if name == "rich" and hasattr(view, "strip"):
                     view.strip.grid.choose(20)
+            if name.startswith("verdicts"):
+                transcript.show_check(4, (312, 912))
             for _ in range(60):
                 app.processEvents()
                 transcript.grab()

@@ -50,7 +50,8 @@ def told(message: Message, progress: tuple[int, int] | None, now: float) -> Told
     if finished is None or not finished.proposed or message.state == "streaming":
         return None
     if finished.origin is not None and finished.origin.exactness == "fast":
-        return Told("fast", tr("Fast mode: answers may differ slightly from plain decoding."))
+        may = tr("answers may differ slightly from plain decoding.")
+        return Told("fast", tr("Fast mode:"), may)
     about = duration(finished)
     label = tr("{check} (about {time})", check=tr(CHECK), time=about) if about else tr(CHECK)
     return Told("unchecked", tr("Not checked."), "", "check", label)
