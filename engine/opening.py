@@ -18,7 +18,7 @@ from engine.loading import LoadedModel
 from engine.origin import Origin
 from engine.proposers import DrafterModel
 from engine.recheck import machine
-from engine.request import ModelChoice, Request
+from engine.request import Drafting, ModelChoice, Request
 from engine.sessions import Sessions
 from engine.target import Target
 from engine.tokenizer import Tokenizer
@@ -53,6 +53,13 @@ class Model:
             request.drafting.exactness,
             request.sampling,
         )
+
+    def refusal(self, drafting: Drafting) -> str:
+        """Why nothing is drafted as it is asked for, empty if something may be; may measure."""
+        reason, mode = self.target.plain_only_reason, drafting.exactness
+        if not reason and drafting.wish != "off" and self.trust.is_wanted(mode):
+            self.trust.measure()
+        return reason or self.trust.refusal(mode)
 
     def facts(self, conversation: str) -> Facts:
         """What is known of it and of the memory of one conversation; nothing is measured."""
