@@ -3,12 +3,14 @@
 `context`: a whole draft after 512 and after 8,192 rows of context, in turns. `attention` is MLX's own
 attention over the same rows alone, `matmul` the two bare products q K' and p V of it, which is the
 least that reading keys and values can cost. `beyond` is what the draft adds past that attention,
-as a share of a draft at 512 rows: what this program is answerable for. `bytes` is how much more is
-read from memory, which is what counts on a GPU; for the published 2.6B drafter in bf16 it is
-computed too.
+as a share of a draft at 512 rows: what this program is answerable for. On a busy CPU its own time
+says more than the clock, on a GPU only the clock does. `bytes` is how much more is read from memory,
+which is what counts on a GPU; it is computed for the published 2.6B drafter in bf16 too.
 
 `parked`: plain decoding without a drafter and with one that is never asked, in turns, through the
 same loop. Wall and CPU time of both, the ratio pair by pair, and what the drafter was asked to do.
+`own_share_of_cpu` is what staging took of a parked reply, measured around the calls alone, which no
+other work on the machine disturbs much.
 """
 
 import argparse
@@ -96,15 +98,23 @@ def context(sizes, repeats):
     seen = in_turns(works, repeats)
     wall = {name: statistics.median(w for w, _ in times) for name, times in seen.items()}
     cpu = {name: statistics.median(c for _, c in times) for name, times in seen.items()}
-    whole = wall["draft", FEW]
-    grown = {part: wall[part, MANY] - wall[part, FEW] for part in ("draft", "attention", "matmul")}
     return {
         "wall_ms": {f"{part} {n}": round(1000 * t, 2) for (part, n), t in wall.items()},
         "cpu_ms": {f"{part} {n}": round(1000 * t, 2) for (part, n), t in cpu.items()},
-        "ratio": round(wall["draft", MANY] / whole, 3),
+        "of_wall": growth(wall),
+        "of_cpu": growth(cpu),
+        "bytes": round(more_bytes(sizes), 3),
+    }
+
+
+def growth(times):
+    """How much longer a draft takes at many rows, and what part of that is not the attention's."""
+    whole = times["draft", FEW]
+    grown = {part: times[part, MANY] - times[part, FEW] for part, n in times if n == FEW}
+    return {
+        "ratio": round(1 + grown["draft"] / whole, 3),
         "ratio_of_the_matmul_alone": round(1 + grown["matmul"] / whole, 3),
         "beyond": round((grown["draft"] - grown["attention"]) / whole, 3),
-        "bytes": round(more_bytes(sizes), 3),
     }
 
 
@@ -157,12 +167,12 @@ def parked(repeats, n=256):
     with tempfile.TemporaryDirectory() as folder:
         alone, _ = opened(WIDTHS["of the tests"], Path(folder), drafts=False)
         target, model = opened(WIDTHS["of the tests"], Path(folder))
-    asked = {"block": 0, "absorb": 0, "rows": 0}
+    counts = {"block": 0, "absorb": 0, "rows": 0}
     absorb = model.model.absorb
-    model.model.block = lambda *_: asked.__setitem__("block", asked["block"] + 1)
+    model.model.block = lambda *_: counts.__setitem__("block", counts["block"] + 1)
 
     def counted(taps, position, buffers):
-        asked["absorb"], asked["rows"] = asked["absorb"] + 1, asked["rows"] + taps.shape[0]
+        counts["absorb"], counts["rows"] = counts["absorb"] + 1, counts["rows"] + taps.shape[0]
         absorb(taps, position, buffers)
 
     model.model.absorb = counted
@@ -175,8 +185,11 @@ def parked(repeats, n=256):
     ratios = [
         [b[i] / a[i] for a, b in zip(seen["plain"], seen["parked"], strict=True)] for i in (0, 1)
     ]
+    asked = {what: round(count / (2 * repeats + 1), 1) for what, count in counts.items()}
+    shares = [own_share(target, model, n) for _ in range(repeats)]
     return {
         "tokens": n,
+        "own_share_of_cpu": spread(shares),
         "wall_ms": {
             k: round(1000 * statistics.median(w for w, _ in v), 1) for k, v in seen.items()
         },
@@ -184,11 +197,27 @@ def parked(repeats, n=256):
         "wall_ratio": spread(ratios[0]),
         "cpu_ratio": spread(ratios[1]),
         "same_tokens": texts["plain"] == texts["parked"],
-        "asked_in_a_reply": {k: round(v / (2 * repeats + 1), 1) for k, v in asked.items()},
+        "asked_in_a_reply": asked,
     }
 
 
-def plain(target, model, n):
+def own_share(target, model, n):
+    """The share of a parked reply's CPU time that staging rows took, what it began waited for."""
+    spent = 0.0
+
+    def timed(drafter, step):
+        nonlocal spent
+        begun = time.process_time()
+        drafter.observe(step.fed, step.taps)
+        mx.eval([array for buffer in drafter._buffers for array in buffer.arrays])
+        spent += time.process_time() - begun
+
+    begun = time.process_time()
+    plain(target, model, n, timed)
+    return spent / (time.process_time() - begun)
+
+
+def plain(target, model, n, observe=lambda drafter, step: drafter.observe(step.fed, step.taps)):
     kept = Kept(Session(target), Guard(Times()), None if model is None else model.start())
     prompt = [(5 * i) % 90 for i in range(32)]
     kept.feed(prompt[:-1])
@@ -196,7 +225,7 @@ def plain(target, model, n):
     while kept.session.drawn < n:
         step = kept.session.plain(pipeline=kept.session.drawn + 2 < n)
         if kept.drafter is not None:
-            kept.drafter.observe(step.fed, step.taps)
+            observe(kept.drafter, step)
     return kept.session.tokens
 
 
