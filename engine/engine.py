@@ -197,12 +197,8 @@ class Engine:
         session.begin(prompt.ids[-1], request.sampling, lambda: controls.stop)
         read = time.perf_counter()
         mode = request.drafting.exactness
-        refused = model.target.plain_only_reason
         most = min(request.drafting.max_drafts, model.drafter.most if model.drafter else 0)
-        wanted = request.drafting.wish != "off" and model.trust.is_wanted(mode, 1 + most)
-        if wanted and not refused:
-            model.trust.measure(1 + most)
-        refused = refused or model.trust.refusal(mode)
+        refused = model.refusal(request.drafting, 1 + most)
         stream = TextStream(
             model.tokenizer,
             request.stop,

@@ -54,11 +54,14 @@ class Model:
             request.sampling,
         )
 
-    def refusal(self, drafting: Drafting) -> str:
-        """Why nothing is drafted as it is asked for, empty if something may be; may measure."""
+    def refusal(self, drafting: Drafting, rows: int) -> str:
+        """Why nothing is drafted as it is asked for, empty if something may be.
+
+        Measures first where the mode has to wait for that, passes of so many `rows` included.
+        """
         reason, mode = self.target.plain_only_reason, drafting.exactness
-        if not reason and drafting.wish != "off" and self.trust.is_wanted(mode):
-            self.trust.measure()
+        if not reason and drafting.wish != "off" and self.trust.is_wanted(mode, rows):
+            self.trust.measure(rows)
         return reason or self.trust.refusal(mode)
 
     def facts(self, conversation: str) -> Facts:
