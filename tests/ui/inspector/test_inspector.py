@@ -136,11 +136,12 @@ def test_that_the_engine_is_never_asked_while_an_answer_is_written(in_window, un
     in_window(engine, scene)
 
 
-def test_that_nothing_is_gathered_while_it_is_hidden(in_window, answered, errors):
+def test_that_nothing_is_gathered_while_it_is_hidden(in_window, answered, until, errors):
     engine = CheckedEngine(tokens=6, facts=FACTS)
 
     async def scene(window):
         await answered(window, "Why?")
+        await until(lambda: not window._tasks._running)
         return window.inspector_panel.text
 
     text = in_window(engine, scene)
@@ -176,7 +177,8 @@ def test_that_facts_of_another_model_are_not_told_as_this_ones(in_window, answer
     async def scene(window):
         window.menus.inspector.trigger()
         await answered(window, "Why?")
-        await until(lambda: engine.asked and "not loaded" in shown(window, "exactness"))
+        await until(lambda: engine.asked and not window._tasks._running)
+        assert "not loaded" in shown(window, "exactness")
         return shown(window, "memory")
 
     assert "538" not in in_window(engine, scene)
