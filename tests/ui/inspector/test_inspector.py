@@ -136,6 +136,33 @@ def test_that_the_engine_is_never_asked_while_an_answer_is_written(in_window, un
     in_window(engine, scene)
 
 
+def test_that_what_is_known_stays_while_the_next_answer_is_written(
+    in_window, answered, until, errors
+):
+    engine = CheckedEngine(tokens=6, facts=FACTS)
+
+    async def scene(window):
+        window.menus.inspector.trigger()
+        await answered(window, "Why?")
+        await until(lambda: "538 MB" in shown(window, "memory"))
+        engine.ms, engine.tokens = 3, 4000
+        window.view.send("And?")
+        await until(lambda: "word30" in running_text(window))
+        window.inspector.refresh()
+        await until(lambda: "538 MB" not in shown(window, "memory") or _refreshed(window))
+        known = shown(window, "memory")
+        window.view.stop()
+        await until(lambda: not window.view.is_answering)
+        return known
+
+    assert "538 MB" in in_window(engine, scene)
+
+
+def _refreshed(window):
+    """Whether the rounds of the running answer were taken in since the last refresh."""
+    return window.inspector._seen > 0 and len(window._tasks._running) == 1
+
+
 def test_that_nothing_is_gathered_while_it_is_hidden(in_window, answered, until, errors):
     engine = CheckedEngine(tokens=6, facts=FACTS)
 
