@@ -241,7 +241,7 @@ def _equal(facts: Facts, seen: list[WidthFact]) -> str:
     if all(width.equal for width in seen):
         return tr("at all widths, to {width}", width=seen[-1].width)
     if facts.exact_width < 2:
-        return tr("at none")
+        return tr("at no width")
     return tr("up to {width} tokens", width=facts.exact_width)
 
 

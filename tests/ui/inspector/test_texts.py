@@ -112,7 +112,7 @@ def test_that_equal_everywhere_and_nowhere_are_said_in_words():
     assert values(texts.exactness(equal, "exact"))["Bit-equal"] == "at all widths, to 3"
     assert values(texts.exactness(equal, "exact"))["Largest difference"] == "none"
     never = replace(FACTS, exact_width=1, widths=(WidthFact(2, False, 1e-4, 4e-4),))
-    assert values(texts.exactness(never, "exact"))["Bit-equal"] == "at none"
+    assert values(texts.exactness(never, "exact"))["Bit-equal"] == "at no width"
 
 
 def test_that_fast_is_never_called_exact():
