@@ -176,6 +176,20 @@ def test_that_a_stopped_check_says_nothing(play, when):
     assert len(engine.choices) == (when == "during")
 
 
+def test_that_a_check_that_is_stopped_at_its_very_end_says_nothing(play):
+    async def stop(check):
+        if check.progress == (10, 10):
+            check.stop()
+
+    async def scene(program):
+        message = await answered(program.chat)
+        check = await program.chat.check(message)
+        await check.run(stop)
+        return check.progress, check.result, (await program.chat.message(message)).receipt
+
+    assert play(CheckedEngine(tokens=10), scene) == ((10, 10), None, None)
+
+
 def test_that_a_check_whose_task_is_cancelled_leaves_the_engine(play):
     engine = CheckedEngine(tokens=10, wait_at=3)
 

@@ -17,6 +17,7 @@ from engine.target import Target
 from support.chain import ChainTarget
 from support.perturbed import Perturbed, PerturbedLayer, only_row
 from support.tiny import P, tiny, tiny_config
+from support.tiny_lfm2 import DENSE, tiny_lfm2
 
 GREEDY = Sampling()
 SAMPLINGS = {
@@ -198,6 +199,14 @@ def test_that_a_memory_that_takes_nothing_back_is_no_hindrance_unless_a_pass_was
     assert checked(Stiff(), written(P, [32, 33, 34])) == Rechecked(3, 3)
     end = checked(Stiff(), written(P, [32, 33, 34], passes=((4, 8), (5, 5))))
     assert end.reason == "The model's memory of the conversation cannot be built as it was."
+
+
+def test_that_a_pass_is_cut_where_short_convolutions_forget():
+    model = Target(tiny_lfm2(DENSE), DENSE)
+    prompt = [(7 * i * i + i) % 60 for i in range(100)]
+    truth = uncached(model.model, prompt, 5)
+    reply = written(prompt, truth, passes=((11, 90), (88, 88)))
+    assert checked(model, reply) == Rechecked(5, 5)
 
 
 class Right:
