@@ -15,6 +15,7 @@ from engine.bench_turns import second_turn
 from engine.errors import EngineError
 from engine.request import ModelChoice
 
+_PROBE = "Write a Python function that tells whether a number is prime, with a docstring."
 _WIN = 1.05  # drafting wins where it is this much faster
 
 
@@ -36,6 +37,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--plain-against-mlx-lm", action="store_true", help="plain against mlx-lm's own loop")
     add("--second-turn", action="store_true", help="the first token of a second turn")
     add("--modes", action="store_true", help="Guarded against Fast")
+    add(
+        "--probe",
+        nargs="?",
+        const=_PROBE,
+        metavar="PROMPT",
+        help="replay a reply: blocks against single steps, and the drafter beside it",
+    )
     add("--widths", action="store_true", help="what a pass of W rows costs, and the exactness gate")
 
 
@@ -96,6 +104,11 @@ def _measure(
     if args.all or args.modes:
         terminal.status("Measuring Guarded against Fast…")
         report["modes"] = [asdict(m) for m in guarded_against_fast(engine, model, args.repeats)]
+    if args.all or args.probe:
+        from engine.bench_probe import probe
+
+        terminal.status("Replaying a reply…")
+        report["probe"] = asdict(probe(engine, model, args.probe or _PROBE, args.max_tokens))
     if args.all or args.widths:
         from engine.bench_plain import costs
 
@@ -148,12 +161,49 @@ def _text(report: dict[str, Any]) -> str:
         f"{modes['rechecked']} of {modes['rounds']} rounds re-checked"
         for modes in report.get("modes", ())
     ]
+    if probe := report.get("probe"):
+        lines += _probe_lines(probe)
     if passes := report.get("passes"):
         lines += _pass_lines(passes)
     lines.append(report["verdict"])
     if report["load"] is not None:
         lines.append(f"Load average of the machine: {report['load']}. Rates are tokens per second.")
     return "\n".join(lines) + "\n"
+
+
+def _probe_lines(probe: dict[str, Any]) -> list[str]:
+    differing, shadow = probe["disagreements"], probe["shadow"]
+    lines = [
+        f"replay of {probe['tokens']} tokens in blocks of {probe['width']} rows: "
+        f"{len(differing)} would be chosen otherwise"
+    ]
+    lines += [
+        f"  token {each['at']}, row {each['row']}: {each['chain_id']} or {each['block_id']}, "
+        f"the two best {each['margin']:.3g} apart"
+        for each in differing
+    ]
+    if shadow is None:
+        return lines
+    rates = [
+        f"{right / asked:.2f}" if asked else "-"
+        for right, asked in zip(shadow["right_at"], shadow["asked_at"], strict=True)
+    ]
+    none, some, whole = shadow["rounds"]
+    times = ", ".join(
+        f"{what} {shadow[name]['median']:.1f} ms"
+        for what, name in (
+            ("describe the guesses", "draft_build_ms"),
+            ("the check", "verify_build_ms"),
+            ("wait", "sync_ms"),
+        )
+    )
+    return [
+        *lines,
+        f"drafter beside it, right by position: {' '.join(rates)}",
+        f"its rounds: {none} accepted none, {some} some, {whole} all; "
+        f"{shadow['accepted']} of {shadow['proposed']} guesses",
+        f"a round's time: {times}",
+    ]
 
 
 def _pass_lines(passes: dict[str, Any]) -> list[str]:
