@@ -34,6 +34,7 @@ bench: setup
 	@$(bin)/python tests/bench/window.py 2> /dev/null
 	@$(bin)/python tests/bench/ui_stream.py 2> /dev/null
 	@$(bin)/python tests/bench/drafter.py
+	@$(bin)/python tests/bench/laguna_overhead.py
 
 bench-peers: setup
 	@$(bin)/python tests/bench/peers.py
