@@ -53,7 +53,7 @@ class Inspector(QObject):
         self._facts: Facts | None = None
         self._facts_of: tuple[Path | None, Path | None] = (None, None)  # target, drafter
         self._loaded: Loaded | None = None  # of the answer that is being written
-        self._rounds: list[Round] = []  # of the answer that is being written
+        self._live = Figures()  # of the answer that is being written
         self._seen = 0  # of its events
         self._looks = 0  # so that what was read for another chat is not shown
         self._is_measuring = False
@@ -83,7 +83,7 @@ class Inspector(QObject):
         messages = [] if here is None else await self._chat.messages(here)
         if look == self._looks:
             self._sums = _summed(messages)
-            self._rounds, self._seen, self._loaded = [], 0, None
+            self._live, self._seen, self._loaded = Figures(), 0, None
             self._look()
         if self._inspection.is_busy:
             return  # what is known stays; the end of the work brings us here again
@@ -101,10 +101,9 @@ class Inspector(QObject):
             self._timer.start()
             events = reply.events_so_far[self._seen :]
             self._seen += len(events)
+            self._live = live([one for one in events if isinstance(one, Round)], self._live)
             for event in events:
-                if isinstance(event, Round):
-                    self._rounds.append(event)
-                elif isinstance(event, Loaded):
+                if isinstance(event, Loaded):
                     self._loaded = event
         self._tell()
 
@@ -144,7 +143,7 @@ class Inspector(QObject):
     def _figures(self) -> Figures:
         sums = self._sums
         is_live = self._view.following.reply is not None
-        last = live(self._rounds, Figures()) if is_live else sums.last
+        last = self._live if is_live else sums.last
         if not self._panel.is_whole:
             return last
         return sums.before.plus(sums.last).plus(last if is_live else Figures())
