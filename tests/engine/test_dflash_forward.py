@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from engine.drafters import open_drafter
+from engine.drafters.dflash_context import Window
 from engine.proposers import Context
 from engine.request import Sampling
 from engine.sampling import gumbel
@@ -167,6 +168,43 @@ def test_that_rows_out_of_reach_are_dropped_before_fc(tmp_path):
     assert seen == [8 + 64]  # the widest window is 9, and a spare for short cuts
     assert [window.rows for window in drafter._windows] == [5 + 64, 3 + 64, 8 + 64]
     assert drafter.length == 300
+
+
+def test_that_the_published_window_holds_what_the_next_block_can_see():
+    rows = mx.zeros((1, 1, 600, 2))
+    for pieces in ((600, 5), (89, 511, 5), (1,) * 605):
+        window, at = Window(512), 0
+        for n in pieces:
+            window.append(rows[..., :n, :], rows[..., :n, :])
+            at += n
+            assert (window.end, window.rows) == (at, min(at, 511 + 64))
+        keys, _, mask = window.with_block(rows[..., :16, :], rows[..., :16, :])
+        assert keys.shape[2] == mask.shape[1] == 511 + 16
+        assert mask.sum(axis=1).tolist() == [512] * 16
+        assert (window.end, window.rows) == (605, 575)
+
+
+def test_that_base_and_gate_count(tmp_path):
+    pair = Pair(tmp_path, "pair")
+    drafter, taps = pair.after(30)
+    found = pair.scores(drafter, 9)
+    weights = {
+        name: np.zeros_like(array) if "g_proj" in name else array
+        for name, array in pair.weights.items()
+    }
+    args = pair.embed, pair.head, taps, 9
+    flat = forward(pair.config, weights, *args)
+    for other in (forward(pair.config | {"rope_theta": 1.0}, pair.weights, *args), flat):
+        assert np.abs(other - found).max() > 1e-2
+    # A gate of zeros is softplus(0) = ln 2: the same as no gate and an output ln 2 times as large.
+    scaled = {
+        name: array * np.log(2) if "o_proj" in name else array
+        for name, array in pair.weights.items()
+    }
+    assert close(forward(pair.config, scaled, *args, no_gate=True), flat)
+    write_drafter(tmp_path / "flat", pair.config, weights)
+    pair.opened = open_drafter(tmp_path / "flat", pair.target)
+    assert close(pair.scores(pair.after(30)[0], 9), flat)
 
 
 def test_that_a_cut_leaves_the_context_read_anew(pair):

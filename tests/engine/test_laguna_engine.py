@@ -208,3 +208,19 @@ def test_that_a_wide_block_is_cut_to_the_room_of_the_context(
     assert events[-1].reason == "context"
     assert list(events[-1].token_ids) == truth[at : at + room]
     assert all(at + r.width <= at + room for r in of_drafter(events))
+
+
+def test_that_a_stop_between_rounds_keeps_what_was_committed(engine, pair, monkeypatch):
+    at, truth = truth_of(engine, pair)
+    force(engine, monkeypatch, truth, [3, 1])
+    controls, rounds = Controls(), []
+    request = Request(pair, (Turn("user", ASKED[0]),), "c", max_tokens=60, drafting=ON)
+    for event in engine.reply(request, controls):
+        rounds += [event] if isinstance(event, Round) else []
+        controls.stop = len(rounds) == 5
+    assert event.reason == "cancelled"
+    assert len(rounds) == 5
+    written = sum(len(r.committed_ids) for r in rounds)
+    assert list(event.token_ids) == truth[at : at + written]
+    kept = engine.model.sessions.take("c")
+    assert kept.session.cache.length == kept.drafter.length == at + written - 1
