@@ -85,6 +85,7 @@ class MainWindow(QMainWindow):
         self._connect()
         self._restyle()
         self._describe()
+        self.view.setFocus()  # a newcomer types at once
         state = settings.current.window
         placement.restore(self, state)
         self.panes.want(state.sidebar > 0)

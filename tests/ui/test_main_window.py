@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.problem import Problem
 from app.settings import WindowState
@@ -35,6 +35,16 @@ def test_that_the_conversation_and_its_answer_are_there_after_a_restart(
     here = in_window(SlowEngine(tokens=3), before)
     text = words(0) + words(1) + words(2)
     assert in_window(SlowEngine(), after) == (here, text, False)
+
+
+def test_that_a_newcomer_can_type_at_once(in_window, qtbot, until, errors):
+    async def scene(window):
+        await until(lambda: QApplication.focusWidget() is not None)
+        qtbot.keyClicks(QApplication.focusWidget(), "Hello")
+        return window.view.composer.text
+
+    assert in_window(SlowEngine(), scene) == "Hello"
+    assert errors == []
 
 
 def test_that_a_window_is_put_onto_a_screen_that_is_there(qtbot):
