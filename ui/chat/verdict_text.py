@@ -99,10 +99,12 @@ def when(moment: float, now: float) -> str:
 
 
 def _running(matched: int, total: int) -> Told:
+    # Spaces as wide as digits: the line is as long at the beginning as at the end.
+    so_far = f"{matched:,}".rjust(len(f"{total:,}"), "\N{FIGURE SPACE}")
     return Told(
         "running",
         tr("Writing it again without drafting…"),
-        tr("{matched:,} of {total:,} tokens match so far.", matched=matched, total=total),
+        tr("{matched} of {total:,} tokens match so far.", matched=so_far, total=total),
         "stop",
         tr(STOP),
     )

@@ -119,13 +119,15 @@ def test_that_the_verdict_stands_in_the_row_where_there_is_room_and_above_it_whe
 
 
 def test_that_progress_moves_nothing_once_it_is_shown(transcript, answer):
-    transcript.show_check(2, (0, 3))
+    transcript.show_check(2, (0, 113))
     places = []
-    for matched in range(4):
-        transcript.show_check(2, (matched, 3))
+    for matched in (0, 9, 10, 99, 100, 113):
+        transcript.show_check(2, (matched, 113))
+        rest = answer.verdict._rest
+        assert rest.width() >= rest.fontMetrics().horizontalAdvance(rest.text())  # in one line
         places.append((answer.verdict.geometry(), answer.row.geometry(), answer.geometry()))
     assert len(set(map(str, places))) == 1
-    assert "3 of 3 tokens match so far" in answer.verdict.told.text
+    assert "113 of 113 tokens match so far" in answer.verdict.told.text
 
 
 def test_that_a_check_is_shown_anew_when_its_answer_is(transcript, answer, message):
