@@ -101,12 +101,8 @@ class Engine:
             mx.clear_cache()
 
     def unload(self) -> None:
-        """Let go of the model and every cache; collect cycles, then call `clear`."""
+        """Let go of the model and every cache; once more when its cycles are collected."""
         self._leave()
-        mx.clear_cache()
-
-    def clear(self) -> None:
-        """Give MLX's spare memory back to the system."""
         mx.clear_cache()
 
     def close(self) -> None:

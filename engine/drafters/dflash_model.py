@@ -12,6 +12,7 @@ from mlx import nn
 
 from engine.drafters.dflash_config import DFlashConfig
 from engine.drafters.dflash_context import Window
+from engine.drafters.mlp import MLP
 
 
 class Attention(nn.Module):
@@ -61,28 +62,13 @@ class Attention(nn.Module):
         )  # fmt: skip
 
 
-class MLP(nn.Module):
-    """The gated feed-forward part."""
-
-    def __init__(self, config: DFlashConfig) -> None:
-        super().__init__()
-        self.gate_proj = nn.Linear(config.hidden, config.intermediate, bias=False)
-        self.up_proj = nn.Linear(config.hidden, config.intermediate, bias=False)
-        self.down_proj = nn.Linear(config.intermediate, config.hidden, bias=False)
-
-    def __call__(self, x: mx.array) -> mx.array:
-        """(1, n, hidden) to the same."""
-        gate = self.gate_proj(x)
-        return self.down_proj(gate * mx.sigmoid(gate) * self.up_proj(x))
-
-
 class Layer(nn.Module):
     """One decoder layer."""
 
     def __init__(self, config: DFlashConfig) -> None:
         super().__init__()
         self.self_attn = Attention(config)
-        self.mlp = MLP(config)
+        self.mlp = MLP(config.hidden, config.intermediate)
         self.input_layernorm = nn.RMSNorm(config.hidden, eps=config.eps)
         self.post_attention_layernorm = nn.RMSNorm(config.hidden, eps=config.eps)
 

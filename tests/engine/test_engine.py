@@ -179,7 +179,7 @@ def test_that_stop_while_loading_writes_nothing_and_holds_no_memory(engine, star
         controls.stop = True
     assert (events[-1].reason, events[-1].token_ids) == ("cancelled", ())
     assert engine.loaded is None
-    engine.clear()
+    engine.unload()
     assert engine.memory().active < 1e6
     assert answer(engine, request(starter, "hi", max_tokens=2))[-1].reason == "length"
 
@@ -207,7 +207,7 @@ def test_that_unloading_gives_the_memory_back(engine, starter):
     answer(engine, request(starter, "hi", max_tokens=4, conversation="x"))
     engine.unload()
     gc.collect()
-    engine.clear()
+    engine.unload()
     memory = engine.memory()
     assert memory.active < 1e6
     assert memory.cache < 1e6
