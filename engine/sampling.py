@@ -68,62 +68,67 @@ def noise(first: int, n: int, vocab: int, sampling: Sampling) -> mx.array:
 class Cuts:
     """What top-k, top-p and min-p keep, in this order, of rows of scores (n, vocab).
 
-    `reach` says how far two scores may move against each other.
+    `reach` says how far two scores may move against each other, `farthest` is the largest of them
+    that will be asked for.
     """
 
-    def __init__(self, scores: mx.array, sampling: Sampling) -> None:
-        self._sampling = sampling
+    def __init__(self, scores: mx.array, sampling: Sampling, farthest: float = 0.0) -> None:
+        self._scores, self._sampling = scores, sampling
         self._has_top_p = 0.0 < sampling.top_p < 1.0
         self._has_top_k = 0 < sampling.top_k < scores.shape[-1]
-        # Ascending; as many of the highest as have to be seen.
-        if self._has_top_p:
-            self._ordered = mx.sort(scores, axis=-1)
-        elif self._has_top_k:
+        self._best = scores.max(axis=-1, keepdims=True)
+        self._weights = mx.exp(scores - self._best)
+        if self._has_top_k:
             at = -sampling.top_k - 1
-            self._ordered = mx.sort(mx.partition(scores, at, axis=-1)[..., at:], axis=-1)
-        else:
-            self._ordered = scores.max(axis=-1, keepdims=True)
-        self._best = self._ordered[..., -1:]
-        self._weights = mx.exp(self._ordered - self._best)
-        self._total = self._weights.sum(axis=-1, keepdims=True)
-        self._below = mx.cumsum(self._weights, axis=-1) / self._total
+            highest = mx.sort(mx.partition(scores, at, axis=-1)[..., at:], axis=-1)
+            self._first_out, self._last_in = highest[..., :1], highest[..., 1:2]
+        if self._has_top_p:
+            # Tokens so light that all of them together are less than half of what stays outside
+            # need no order, and a row that is mostly alike is sorted four times faster.
+            outside = 1.0 - _looser(sampling.top_p, farthest)
+            self._is_light = self._weights < 0.5 * outside / scores.shape[-1]
+            self._ordered = mx.sort(mx.where(self._is_light, 0.0, self._weights), axis=-1)
 
     def edge(self, reach: float = 0.0) -> mx.array:
         """The lowest score (n, 1) that may belong to a token which is kept."""
         edge = mx.full(self._best.shape, -mx.inf)
-        below = self._below
         if self._has_top_k:
-            edge = self._ordered[..., -self._sampling.top_k, None] - reach
-            weights = mx.where(self._ordered < edge, 0.0, self._weights)
-            below = mx.cumsum(weights, axis=-1) / weights.sum(axis=-1, keepdims=True)
+            edge = self._last_in - reach
         if self._has_top_p:
-            # Kept is what is needed for the sum to reach top_p: that from which on the sum of all
-            # that lies below no longer fits outside.
-            is_inside = below > 1.0 - _looser(self._sampling.top_p, reach)
-            inside = mx.where(is_inside, self._ordered, self._best)
+            lightest = self._lightest(
+                mx.exp(edge - self._best), _looser(self._sampling.top_p, reach)
+            )
+            inside = mx.where(self._weights < lightest, self._best, self._scores)
             edge = mx.maximum(edge, inside.min(axis=-1, keepdims=True) - reach)
         if self._sampling.min_p > 0.0:
             edge = mx.maximum(edge, self._best + math.log(self._sampling.min_p) - reach)
         return mx.minimum(edge, self._best)  # the best is always kept
 
+    def _lightest(self, least: mx.array, top_p: float) -> mx.array:
+        """The least weight (n, 1) that top-p keeps of those from `least` (n, 1) on."""
+        weights = mx.where(self._weights < least, 0.0, self._weights)
+        ordered = mx.where(self._ordered < least, 0.0, self._ordered)
+        light = mx.where(self._is_light, weights, 0.0).sum(axis=-1, keepdims=True)
+        # Kept is what is needed for the sum to reach top_p: that from which on the sum of all that
+        # lies below no longer fits outside.
+        below = light + mx.cumsum(ordered, axis=-1)
+        is_inside = below > (1.0 - top_p) * weights.sum(axis=-1, keepdims=True)
+        return mx.where(is_inside, ordered, 1.0).min(axis=-1, keepdims=True)
+
     def keeps_surely(self, own: mx.array, reach: float) -> mx.array:
         """Whether tokens of the scores `own` (n, 1) are kept however the scores move, (n,)."""
         sure = mx.ones(own.shape, dtype=mx.bool_)
-        is_above = self._ordered > own - reach
-        weight = mx.exp(own - self._best)
-        above = mx.where(is_above, self._weights, 0.0).sum(axis=-1, keepdims=True)
-        rest = self._total - above
+        is_above = self._scores > own - reach
+        may_be_above, is_rest = is_above, mx.logical_not(is_above)
         if self._has_top_k:
-            # May and must be among the first k: from these scores on.
-            may = self._ordered[..., -self._sampling.top_k, None] - reach
-            must = self._ordered[..., -self._sampling.top_k - 1, None] + reach
+            must = self._first_out + reach  # from here on a token is among the first k, surely
             sure = sure & (own >= must)
-            may_be_above = mx.where(self._ordered >= may, self._weights, 0.0)
-            above = mx.where(is_above, may_be_above, 0.0).sum(axis=-1, keepdims=True)
-            is_rest = (self._ordered >= must) & mx.logical_not(is_above)
-            rest = mx.where(is_rest, self._weights, 0.0).sum(axis=-1, keepdims=True)
+            may_be_above = is_above & (self._scores >= self._last_in - reach)
+            is_rest = is_rest & (self._scores >= must)
         if self._has_top_p:
-            above = above - weight  # which is among them
+            weight = mx.exp(own - self._best)
+            above = mx.where(may_be_above, self._weights, 0.0).sum(axis=-1, keepdims=True) - weight
+            rest = mx.where(is_rest, self._weights, 0.0).sum(axis=-1, keepdims=True)
             share = above / (above + (rest + weight) * math.exp(-min(reach, _FAR)))
             is_inside = share < self._sampling.top_p - _SUM_ERROR
             sure = sure & (is_inside | (above <= _SUM_ERROR * weight))

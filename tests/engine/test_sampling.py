@@ -51,6 +51,29 @@ def test_that_the_cuts_keep_what_they_name():
     assert kept(Sampling(temperature=1.0)) == [0, 1, 2, 3, 4]
 
 
+def nucleus(scores, sampling):
+    """What is kept of one row, in float64 and by sorting all of it."""
+    order = np.argsort(-scores)[: sampling.top_k or None]
+    weights = np.exp(scores[order] - scores[order[0]])
+    above = np.cumsum(weights) - weights
+    return set(order[above < sampling.top_p * weights.sum()].tolist())
+
+
+@pytest.mark.parametrize("spread", [0.05, 2.0, 6.0])
+@pytest.mark.parametrize("top_p", [0.1, 0.5, 0.95, 0.9999])
+@pytest.mark.parametrize("top_k", [0, 40])
+def test_that_the_nucleus_of_a_large_vocabulary_is_that_of_a_whole_sort(spread, top_p, top_k):
+    scores = np.random.default_rng(5).normal(0, spread, (3, 49_152)).astype(np.float32)
+    sampling = Sampling(temperature=1.0, top_p=top_p, top_k=top_k)
+    found = np.array(scored(mx.array(scores), sampling)) > -np.inf
+    for row, is_kept in zip(scores.astype(np.float64), found, strict=True):
+        right = nucleus(row, sampling)
+        differing = right ^ set(np.flatnonzero(is_kept).tolist())
+        weights = np.exp(row - row.max())
+        # Sums of float32 may disagree about a token at the very edge.
+        assert weights[list(differing)].sum() <= 2e-5 * weights.sum()
+
+
 def test_that_a_row_is_drawn_alike_alone_and_among_others():
     mx.random.seed(0)
     logits = mx.random.normal((6, 1000))
