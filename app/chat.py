@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import takewhile
 
+from app.at_work import AtWork
 from app.checking import Check, has_words_to_check
 from app.confined import Confined
 from app.conversation import Conversation, Message, Settings
 from app.problem import Problem, ProblemError
 from app.refusals import (
-    BEING_ANSWERED,
     BEING_CHECKED,
     BEING_WRITTEN,
     GONE,
@@ -43,9 +42,7 @@ class Chat:
     ) -> None:
         self._engine, self._store, self._settings = engine, store, settings
         self._collect = collect  # Python's collector, on the thread that may run it
-        self._replies: dict[int, Reply] = {}  # by conversation, in order
-        self._opening: set[int] = set()
-        self._check: Check | None = None
+        self._work = AtWork()
 
     async def conversations(self, search: str = "") -> list[Conversation]:
         """Those whose title or messages have all words of `search`; pinned first, then newest."""
@@ -88,10 +85,7 @@ class Chat:
 
     async def delete(self, conversation_id: int) -> None:
         """Stop what is written in a conversation and hide it; it goes at the next start."""
-        if reply := self.running(conversation_id):
-            reply.stop()
-        if self._check is not None and self._check.conversation == conversation_id:
-            self._check.stop()
+        self._work.forget(conversation_id)
         await self._store.call(lambda store: store.delete(conversation_id))
         if self._engine.is_made:
             self._engine.begin(lambda engine: _forget(engine, conversation_id))
@@ -166,28 +160,22 @@ class Chat:
     async def choose(self, message_id: int, step: int) -> None:
         """Show the alternative that is `step` after (or before) a message."""
         message = await self.message(message_id)
-        self._refuse_if_busy(message.conversation)
+        self._work.refuse_if_busy(message.conversation)
         await self._store.call(lambda store: store.choose(message_id, step))
 
     def running(self, conversation_id: int) -> Reply | None:
         """The reply that is written, or waits to be, in a conversation."""
-        reply = self._replies.get(conversation_id)
-        if reply is not None and reply.over.is_set():
-            del self._replies[conversation_id]
-            return None
-        return reply
+        return self._work.reply(conversation_id)
 
     @property
     def checking(self) -> Check | None:
         """The check that was begun and is not over."""
-        if self._check is not None and self._check.over.is_set():
-            self._check = None
-        return self._check
+        return self._work.check
 
     @property
     def is_answering(self) -> bool:
         """Whether a reply is being written or waits to be."""
-        return bool(self._opening) or any(self.running(id_) for id_ in list(self._replies))
+        return self._work.is_answering
 
     async def check(self, message_id: int) -> Check:
         """A check of an answer, to be run; one of another answer gives way to it.
@@ -203,14 +191,14 @@ class Chat:
             raise ProblemError(BEING_WRITTEN)
         if self.checking is not None and self.checking.message == message_id:
             raise ProblemError(BEING_CHECKED)
-        self._give_way()
         choice = model_of(conversation.settings if conversation else Settings())
-        self._check = Check(self._engine, self._store, message, choice)
-        return self._check
+        check = Check(self._engine, self._store, message, choice)
+        self._work.begin(check)
+        return check
 
     async def load(self, conversation_id: int, show: Show) -> None:
         """Load the model of a conversation before it is asked anything."""
-        self._give_way()
+        self._work.give_way()
         conversation = await self._store.call(lambda s: s.conversation(conversation_id))
         choice = model_of(conversation.settings if conversation else Settings())
         controls = Controls()
@@ -225,7 +213,7 @@ class Chat:
 
     async def unload(self) -> None:
         """Give the memory of the models back, after the replies that were asked for."""
-        self._give_way()
+        self._work.give_way()
         if not self._engine.is_made:
             return
         await self._engine.call(lambda engine: engine.unload())
@@ -234,10 +222,7 @@ class Chat:
 
     async def close(self) -> None:
         """Stop every reply and the check, and wait until what runs is saved."""
-        if self._check is not None:
-            await self._check.close()
-        for reply in list(self._replies.values()):
-            await reply.close()
+        await self._work.close()
 
     async def _open(
         self,
@@ -246,10 +231,6 @@ class Chat:
         *,
         goes_on: bool = False,
     ) -> Reply:
-        self._refuse_if_busy(conversation_id)
-        self._give_way()
-        self._opening.add(conversation_id)
-
         def open_(store: ConversationStore) -> tuple[Message | None, Message, Request]:
             user, placeholder = change(store)
             path = store.path(placeholder.id)
@@ -257,29 +238,13 @@ class Chat:
             settings = conversation.settings if conversation else Settings()
             return user, placeholder, request_for(settings, path, goes_on=goes_on)
 
-        try:
+        with self._work.opening(conversation_id):
             user, placeholder, request = await self._store.call(open_)
-        finally:
-            self._opening.discard(conversation_id)
         reply = Reply(
             self._engine, self._store, request, user_message=user, placeholder=placeholder
         )
-        reply.before = lambda: self._is_behind(reply)
-        self._replies[conversation_id] = reply
+        self._work.add(reply)
         return reply
-
-    def _give_way(self) -> None:
-        """End the check at its next token, for other work."""
-        if self._check is not None:
-            self._check.stop()
-
-    def _is_behind(self, reply: Reply) -> bool:
-        earlier = takewhile(lambda other: other is not reply, self._replies.values())
-        return any(not other.over.is_set() for other in earlier)
-
-    def _refuse_if_busy(self, conversation_id: int) -> None:
-        if conversation_id in self._opening or self.running(conversation_id):
-            raise ProblemError(BEING_ANSWERED)
 
     def _checked(self, settings: Settings) -> Settings:
         if complaints := complaints_about(settings):

@@ -1,0 +1,92 @@
+"""What the engine was asked for in conversations: the replies in their order, and one check."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from itertools import takewhile
+
+from app.checking import Check
+from app.problem import ProblemError
+from app.refusals import BEING_ANSWERED
+from app.reply import Reply
+
+
+class AtWork:
+    """The replies that are written or wait to be, and the check that gives way to them."""
+
+    def __init__(self) -> None:
+        self._replies: dict[int, Reply] = {}  # by conversation, in order
+        self._opening: set[int] = set()
+        self._check: Check | None = None
+
+    @property
+    def check(self) -> Check | None:
+        """The check that was begun and is not over."""
+        if self._check is not None and self._check.over.is_set():
+            self._check = None
+        return self._check
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether a reply is being written or waits to be."""
+        return bool(self._opening) or any(self.reply(id_) for id_ in list(self._replies))
+
+    def reply(self, conversation: int) -> Reply | None:
+        """The reply that is written, or waits to be, in a conversation."""
+        reply = self._replies.get(conversation)
+        if reply is not None and reply.over.is_set():
+            del self._replies[conversation]
+            return None
+        return reply
+
+    def add(self, reply: Reply) -> None:
+        """Take a reply in, behind those that were asked for before."""
+        reply.before = lambda: self._is_behind(reply)
+        self._replies[reply.conversation] = reply
+
+    def begin(self, check: Check) -> None:
+        """Make `check` the one check there is; one of another answer gives way to it."""
+        self.give_way()
+        self._check = check
+
+    def give_way(self) -> None:
+        """End the check at its next token, for other work."""
+        if self._check is not None:
+            self._check.stop()
+
+    def forget(self, conversation: int) -> None:
+        """Stop what is asked for in a conversation that goes."""
+        if reply := self.reply(conversation):
+            reply.stop()
+        if self._check is not None and self._check.conversation == conversation:
+            self._check.stop()
+
+    def refuse_if_busy(self, conversation: int) -> None:
+        """Raises: ProblemError: the conversation is being answered."""
+        if conversation in self._opening or self.reply(conversation):
+            raise ProblemError(BEING_ANSWERED)
+
+    @contextmanager
+    def opening(self, conversation: int) -> Generator[None, None, None]:
+        """While a reply is on its way to the store; the check gives way to it.
+
+        Raises:
+            ProblemError: the conversation is being answered.
+        """
+        self.refuse_if_busy(conversation)
+        self.give_way()
+        self._opening.add(conversation)
+        try:
+            yield
+        finally:
+            self._opening.discard(conversation)
+
+    async def close(self) -> None:
+        """Stop every reply and the check, and wait until what runs is saved."""
+        if self._check is not None:
+            await self._check.close()
+        for reply in list(self._replies.values()):
+            await reply.close()
+
+    def _is_behind(self, reply: Reply) -> bool:
+        earlier = takewhile(lambda other: other is not reply, self._replies.values())
+        return any(not other.over.is_set() for other in earlier)
