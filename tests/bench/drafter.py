@@ -39,7 +39,8 @@ from engine.request import Sampling
 from engine.session import Session
 from engine.sessions import Kept
 from engine.target import Target
-from support.tiny_dspark import LIQUID, random_weights, write_drafter
+from support.drafters import write_drafter
+from support.tiny_dspark import LIQUID, random_weights
 from support.tiny_lfm2 import DENSE, tiny_lfm2
 
 FEW, MANY = 512, 8192

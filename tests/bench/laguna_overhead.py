@@ -26,7 +26,8 @@ from engine.proposers import Context
 from engine.request import Sampling
 from engine.session import Session
 from engine.target import Target
-from support.tiny_dflash import DRAFTER, changed, random_weights, write_drafter
+from support.drafters import changed, write_drafter
+from support.tiny_dflash import DRAFTER, random_weights
 from support.tiny_laguna import FULL, SLIDING, TARGET, tiny_laguna
 
 DEEP = TARGET | {

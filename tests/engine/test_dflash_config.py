@@ -13,9 +13,10 @@ from engine.errors import DrafterRefused, ModelRefused
 from engine.loading import check as check_model
 from engine.request import DrafterOptions
 from engine.target import Target
+from support.drafters import changed, write_drafter
 from support.published import XS, S
 from support.tiny import tiny, tiny_config
-from support.tiny_dflash import DRAFTER, changed, random_weights, write_drafter
+from support.tiny_dflash import DRAFTER, random_weights
 from support.tiny_dspark import DEEPSPEC, LIQUID
 from support.tiny_laguna import TARGET, tiny_laguna
 

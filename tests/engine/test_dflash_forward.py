@@ -10,7 +10,8 @@ from engine.proposers import Context
 from engine.request import Sampling
 from engine.sampling import gumbel
 from engine.target import Target
-from support.tiny_dflash import PAIRS, changed, forward, random_weights, write_drafter
+from support.drafters import changed, write_drafter
+from support.tiny_dflash import PAIRS, forward, random_weights
 from support.tiny_laguna import tiny_laguna
 
 TOKENS = [(7 * i * i + 3 * i + 5) % 64 for i in range(300)]

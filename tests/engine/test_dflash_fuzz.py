@@ -11,9 +11,10 @@ from engine.drafters import open_drafter
 from engine.errors import DrafterRefused, ModelRefused
 from engine.loading import check
 from engine.target import Target
+from support.drafters import write_drafter
 from support.laguna_folder import CONFIG, write_target
 from support.model_folders import resident, safetensors_bytes, split_safetensors, write_json
-from support.tiny_dflash import DRAFTER, random_weights, write_drafter
+from support.tiny_dflash import DRAFTER, random_weights
 from support.tiny_laguna import TARGET, tiny_laguna
 
 ODD = (

@@ -9,7 +9,8 @@ from engine.proposers import Context
 from engine.request import Sampling
 from engine.session import Session
 from engine.target import Target
-from support.tiny_dflash import PAIRS, random_weights, write_drafter
+from support.drafters import write_drafter
+from support.tiny_dflash import PAIRS, random_weights
 from support.tiny_laguna import PROMPT, tiny_laguna
 
 

@@ -14,8 +14,9 @@ from engine.session import Session
 from engine.sessions import Kept
 from engine.target import Target
 from support.chain import write as reply
+from support.drafters import write_drafter
 from support.forced import Scheduled, uncached
-from support.tiny_dflash import DRAFTER, PAIRS, WIDE, random_weights, write_drafter
+from support.tiny_dflash import DRAFTER, PAIRS, WIDE, random_weights
 from support.tiny_laguna import PROMPT, TARGET, tiny_laguna
 
 GREEDY = Sampling()

@@ -10,7 +10,8 @@ from mlx.utils import tree_flatten
 from engine.drafters import open_drafter, taps
 from engine.errors import DrafterRefused
 from engine.target import Target
-from support.tiny_dflash import DRAFTER, WIDE, random_weights, write_drafter
+from support.drafters import write_drafter
+from support.tiny_dflash import DRAFTER, WIDE, random_weights
 from support.tiny_laguna import TARGET, tiny_laguna
 
 

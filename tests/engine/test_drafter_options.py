@@ -6,7 +6,8 @@ from engine.drafters import open_drafter
 from engine.errors import DrafterRefused
 from engine.request import DrafterOptions
 from engine.target import Target
-from support.tiny_dflash import DRAFTER, random_weights, write_drafter
+from support.drafters import write_drafter
+from support.tiny_dflash import DRAFTER, random_weights
 from support.tiny_laguna import TARGET, tiny_laguna
 
 

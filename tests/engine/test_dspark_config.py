@@ -15,9 +15,10 @@ from engine.drafters.dspark_weights import shapes
 from engine.errors import DrafterRefused
 from engine.request import DrafterOptions
 from engine.target import Target
+from support.drafters import write_drafter
 from support.published_dspark import CONFIGS, PARAMETERS
 from support.tiny import tiny, tiny_config
-from support.tiny_dspark import DEEPSPEC, LIQUID, random_weights, write_drafter
+from support.tiny_dspark import DEEPSPEC, LIQUID, random_weights
 from support.tiny_lfm2 import DENSE, tiny_lfm2
 
 

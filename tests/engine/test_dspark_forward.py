@@ -9,8 +9,9 @@ from engine.proposers import Context
 from engine.request import DrafterOptions, Sampling
 from engine.sampling import gumbel
 from engine.target import Target
+from support.drafters import write_drafter
 from support.tiny import tiny, tiny_config
-from support.tiny_dspark import DEEPSPEC, LIQUID, forward, random_weights, write_drafter
+from support.tiny_dspark import DEEPSPEC, LIQUID, forward, random_weights
 from support.tiny_lfm2 import DENSE, MOE, tiny_lfm2
 
 REDUCED = DEEPSPEC | {"draft_vocab_size": 40}

@@ -13,9 +13,10 @@ from engine.errors import DrafterRefused
 from engine.proposers import Context
 from engine.request import Sampling
 from engine.target import Target
+from support.drafters import write_drafter
 from support.model_folders import resident
 from support.tiny import P, tiny, tiny_config
-from support.tiny_dspark import DEEPSPEC, LIQUID, random_weights, write_drafter
+from support.tiny_dspark import DEEPSPEC, LIQUID, random_weights
 from support.tiny_lfm2 import DENSE, tiny_lfm2
 
 COUNTS = [1500, pytest.param(10_000, marks=[pytest.mark.slow, pytest.mark.timeout(600)])]

@@ -13,9 +13,10 @@ from engine.proposers import Context
 from engine.request import DrafterOptions, Sampling
 from engine.session import Session
 from engine.target import Target
+from support.drafters import write_drafter
 from support.published_dspark import CONFIGS, PARAMETERS, thin_target, write_random
 from support.tiny import P
-from support.tiny_dspark import LIQUID, random_weights, write_drafter
+from support.tiny_dspark import LIQUID, random_weights
 from support.tiny_lfm2 import DENSE, MOE, tiny_lfm2
 
 GREEDY = Sampling()

@@ -14,8 +14,9 @@ from engine.sampling import draw
 from engine.session import Session
 from engine.sessions import Kept
 from engine.target import Target
+from support.drafters import write_drafter
 from support.tiny import P, tiny, tiny_config
-from support.tiny_dspark import DEEPSPEC, LIQUID, random_weights, write_drafter
+from support.tiny_dspark import DEEPSPEC, LIQUID, random_weights
 from support.tiny_lfm2 import DENSE, MOE, VARIANTS, tiny_lfm2
 
 GREEDY = Sampling()

@@ -6,7 +6,8 @@ from engine.controls import Controls
 from engine.engine import Engine
 from engine.events import DraftingState, Loaded, Round
 from engine.request import Drafting, ModelChoice, Request, Sampling, Turn
-from support.tiny_dspark import DEEPSPEC, random_weights, write_drafter
+from support.drafters import write_drafter
+from support.tiny_dspark import DEEPSPEC, random_weights
 
 CONFIG = DEEPSPEC | {
     "hidden_size": 576,

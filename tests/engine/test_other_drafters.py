@@ -14,8 +14,9 @@ from engine.drafters.dspark_config import check, packaging
 from engine.errors import DrafterRefused, ModelRefused
 from engine.loading import check as check_model
 from engine.target import Target
+from support.drafters import write_drafter
 from support.tiny import tiny, tiny_config
-from support.tiny_dspark import DEEPSPEC, LIQUID, random_weights, write_drafter
+from support.tiny_dspark import DEEPSPEC, LIQUID, random_weights
 from support.tiny_lfm2 import DENSE, tiny_lfm2
 
 _BACKBONE = {

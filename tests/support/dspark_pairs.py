@@ -7,8 +7,9 @@ import mlx.core as mx
 import numpy as np
 from mlx.utils import tree_flatten
 
+from support.drafters import write_drafter
 from support.tiny import tiny, tiny_config
-from support.tiny_dspark import DEEPSPEC, LIQUID, random_weights, write_drafter
+from support.tiny_dspark import DEEPSPEC, LIQUID, random_weights
 from support.tiny_lfm2 import DENSE, MOE, tiny_lfm2
 
 PAIRS = {

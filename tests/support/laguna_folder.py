@@ -6,8 +6,9 @@ from tokenizers import AddedToken, decoders, models, pre_tokenizers
 from tokenizers import Tokenizer as Vocabulary
 
 from engine.request import ModelChoice
+from support.drafters import write_drafter
 from support.model_folders import write_json, write_shards
-from support.tiny_dflash import DRAFTER, random_weights, write_drafter
+from support.tiny_dflash import DRAFTER, random_weights
 from support.tiny_laguna import FULL, SLIDING, TARGET, tiny_laguna
 
 VOCAB = 320

@@ -10,9 +10,10 @@ from mlx.utils import tree_flatten
 from tokenizers import AddedToken, decoders, models, pre_tokenizers
 from tokenizers import Tokenizer as Vocabulary
 
+from support.drafters import write_drafter
 from support.dspark_pairs import drawn
 from support.model_folders import write_json
-from support.tiny_dspark import LIQUID, random_weights, write_drafter
+from support.tiny_dspark import LIQUID, random_weights
 from support.tiny_lfm2 import DENSE, MOE
 
 FOLDERS = {"lfm2": DENSE, "lfm2_moe": MOE}

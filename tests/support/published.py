@@ -7,9 +7,10 @@ from mlx_lm.models import laguna
 
 from engine.drafters.dflash_config import check
 from engine.drafters.dflash_weights import shapes
+from support.drafters import write_drafter
 from support.laguna_folder import CONFIG, published
 from support.model_folders import write_json
-from support.tiny_dflash import DRAFTER, write_drafter
+from support.tiny_dflash import DRAFTER
 from support.tiny_laguna import FULL, SLIDING
 
 XS = DRAFTER | {

@@ -3,13 +3,18 @@
 `forward` is a second implementation, from the equations alone: it shares no code with the engine.
 """
 
-import copy
-import json
-from pathlib import Path
-
-import mlx.core as mx
 import numpy as np
 
+from support.drafters import (
+    attended,
+    changed,
+    fed_forward,
+    layer_of,
+    layer_sizes,
+    random_tensors,
+    rms,
+    rotated,
+)
 from support.tiny_laguna import TARGET
 
 DRAFTER = {
@@ -44,21 +49,6 @@ DRAFTER = {
 }
 
 
-def changed(config, **fields):
-    """The config with fields set, nested by a double underscore; `...` takes one away."""
-    config = copy.deepcopy(config)
-    for name, value in fields.items():
-        *path, last = name.split("__")
-        place = config
-        for step in path:
-            place = place[step]
-        if value is ...:
-            del place[last]
-        else:
-            place[last] = value
-    return config
-
-
 _ONE = {"num_hidden_layers": 1, "layer_types": ["sliding_attention"]}
 WIDE = {"hidden_size": 64, "intermediate_size": 64, "head_dim": 32}
 PAIRS = {
@@ -82,39 +72,17 @@ PAIRS = {
 
 def random_weights(config, seed=1, scale=0.4):
     """Tensors under the names and in the shapes of the published files, float32."""
-    draw, hidden, dim = np.random.default_rng(seed), config["hidden_size"], config["head_dim"]
-    heads, kv, inner = (
-        config["num_attention_heads"],
-        config["num_key_value_heads"],
-        config["intermediate_size"],
-    )
+    hidden, dim = config["hidden_size"], config["head_dim"]
+    heads, kv = config["num_attention_heads"], config["num_key_value_heads"]
     taps = len(config["dflash_config"]["target_layer_ids"])
-    sizes, norms = {"fc": (hidden, hidden * taps)}, {"hidden_norm": hidden, "norm": hidden}
-    norms |= {f"aux_hidden_norms.{i}": hidden for i in range(taps)}
-    for i in range(config["num_hidden_layers"]):
-        layer = f"layers.{i}."
-        sizes |= {
-            f"{layer}self_attn.qkv_proj": ((heads + 2 * kv) * dim, hidden),
-            f"{layer}self_attn.o_proj": (hidden, heads * dim),
-            f"{layer}self_attn.g_proj": (heads, hidden),
-            f"{layer}mlp.gate_proj": (inner, hidden),
-            f"{layer}mlp.up_proj": (inner, hidden),
-            f"{layer}mlp.down_proj": (hidden, inner),
-        }
-        norms |= {f"{layer}{name}_layernorm": hidden for name in ("input", "post_attention")}
-        norms |= {f"{layer}self_attn.{name}_norm": dim for name in "qk"}
-    tensors = {f"{name}.weight": draw.normal(0, scale, size) for name, size in sizes.items()}
-    tensors |= {f"{name}.weight": 1 + draw.normal(0, 0.2, size) for name, size in norms.items()}
-    return {name: array.astype(np.float32) for name, array in tensors.items()}
-
-
-def write_drafter(folder: Path, config, weights):
-    """A folder as it is published: config.json and one file of tensors."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.json").write_text(json.dumps(config))
-    arrays = {name: mx.array(array) for name, array in weights.items()}
-    mx.save_safetensors(str(folder / "model.safetensors"), arrays)
-    return folder
+    attention = {
+        "qkv": ((heads + 2 * kv) * dim, hidden), "o": (hidden, heads * dim), "g": (heads, hidden)
+    }  # fmt: skip
+    sizes, norms = layer_sizes(config, attention)
+    ahead = dict.fromkeys(("hidden_norm", "norm"), hidden)
+    ahead |= {f"aux_hidden_norms.{i}": hidden for i in range(taps)}
+    draw = np.random.default_rng(seed)
+    return random_tensors({"fc": (hidden, hidden * taps)} | sizes, ahead | norms, draw, scale)
 
 
 def forward(config, weights, embed, head, taps, pending, **wrong):
@@ -139,14 +107,11 @@ def forward(config, weights, embed, head, taps, pending, **wrong):
     windows = config.get("sliding_windows")
     windows = windows or [config["sliding_window"]] * config["num_hidden_layers"]
     for i, window in enumerate(windows):
-        at = f"layers.{i}."
-        p = {name.removeprefix(at): v for name, v in w.items() if name.startswith(at)}
+        p = layer_of(w, i)
         norm = p["input_layernorm.weight"]
         seen = context if "context_norm" in wrong else rms(context, norm, eps)
         x = x + _attention(config, p, rms(x, norm, eps), seen, window, wrong)
-        z = rms(x, p["post_attention_layernorm.weight"], eps)
-        gate, up = z @ p["mlp.gate_proj.weight"].T, z @ p["mlp.up_proj.weight"].T
-        x = x + (gate / (1 + np.exp(-gate)) * up) @ p["mlp.down_proj.weight"].T
+        x = fed_forward(x, p, eps)
     scores = rms(x, w["norm.weight"], eps) @ head.astype(np.float64).T
     return scores[:-1] if "row_0" in wrong else scores[1:]
 
@@ -192,29 +157,7 @@ def _attention(config, p, inputs, seen, window, wrong):
     visible = (place <= own) & (anchor - place < reach)
     if "unmasked" in wrong:
         visible = visible | (place >= n)
-    out = np.zeros_like(q)
-    for h in range(heads):
-        g = h * kv // heads
-        scores = np.where(visible, q[:, h] @ k[:, g].T / np.sqrt(dim), -np.inf)
-        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
-        out[:, h] = scores / scores.sum(axis=1, keepdims=True) @ v[:, g]
+    out = attended(q, k, v, visible)
     if "no_gate" not in wrong:
         out *= np.log1p(np.exp(inputs @ p["self_attn.g_proj.weight"].T))[..., None]
     return out.reshape(block, -1) @ p["self_attn.o_proj.weight"].T
-
-
-def rms(x, weight, eps):
-    return x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + eps) * weight
-
-
-def rotated(x, start, theta, interleaved):
-    """Rows (n, heads, dim) turned by their positions from `start` on."""
-    dim = x.shape[-1]
-    angle = (start + np.arange(x.shape[0]))[:, None] * theta ** (-np.arange(0, dim, 2) / dim)
-    cos, sin = np.cos(angle)[:, None], np.sin(angle)[:, None]
-    half = (np.s_[..., : dim // 2], np.s_[..., dim // 2 :])
-    one, two = (np.s_[..., 0::2], np.s_[..., 1::2]) if interleaved else half
-    out = np.empty_like(x)
-    out[one] = x[one] * cos - x[two] * sin
-    out[two] = x[one] * sin + x[two] * cos
-    return out
