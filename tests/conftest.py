@@ -14,6 +14,14 @@ prepare()  # before any test module imports MLX
 
 LOCAL = {"127.0.0.1", "::1", "localhost", "", None}
 SECONDS_TO_END = 5.0  # for threads that a test has told to end
+SLOW_SECONDS = 1800.0  # for a slow test that names no limit of its own
+
+
+def pytest_collection_modifyitems(items):
+    """Give slow tests the time that they are there for."""
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
 
 
 @pytest.fixture(autouse=True)
