@@ -34,6 +34,21 @@ class Fields:
         """The object at `key`."""
         return Fields(self._values.get(key, {}), self._full(key), self.complaints)
 
+    def maybe_part(self, key: str) -> "Fields | None":
+        """The object at `key`, or null."""
+        return None if self._values.get(key) is None else self.part(key)
+
+    def parts(self, key: str) -> "tuple[Fields, ...]":
+        """The objects in the list at `key`; numbered from 1 in complaints."""
+        value = self._values.get(key, ())
+        if not isinstance(value, list | tuple):
+            return self._refuse(key, "is not a list", ())
+        items = cast("list[object]", value)
+        return tuple(
+            Fields(item, f"{self._full(key)}.{number}", self.complaints)
+            for number, item in enumerate(items, 1)
+        )
+
     def number(self, key: str, default: float, low: float, high: float) -> float:
         """A number between `low` and `high`, ends included."""
         value = self._values.get(key, default)
@@ -90,6 +105,13 @@ class Fields:
         if value not in options:
             return self._refuse(key, f"is not one of {', '.join(options)}", default)
         return cast("C", value)
+
+    def maybe_choice(self, key: str, options: tuple[str, ...]) -> str | None:
+        """One of the words in `options`, or null."""
+        if self._values.get(key) is None:
+            return None
+        value = self.choice(key, "", options)
+        return value or None
 
     def text(self, key: str, default: str = "") -> str:
         """Any text."""

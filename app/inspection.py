@@ -1,5 +1,6 @@
 """What is known of the loaded model, asked only when the engine rests."""
 
+from app.catalogue import Catalogue, Found
 from app.chat import Chat
 from app.confined import Confined
 from app.conversation import Settings
@@ -11,8 +12,8 @@ from engine.facts import Facts
 class Inspection:
     """Never loads a model, and never waits for an answer that is being written."""
 
-    def __init__(self, engine: Confined[EngineLike], chat: Chat) -> None:
-        self._engine, self._chat = engine, chat
+    def __init__(self, engine: Confined[EngineLike], chat: Chat, catalogue: Catalogue) -> None:
+        self._engine, self._chat, self._catalogue = engine, chat, catalogue
 
     @property
     def is_busy(self) -> bool:
@@ -29,6 +30,11 @@ class Inspection:
         if found is None or (found.target, found.drafter) != (choice.target, choice.drafter):
             return None
         return found
+
+    def pair(self, settings: Settings) -> tuple[Found | None, Found | None]:
+        """What the chosen model and drafter are, by their folders; the engine is not asked."""
+        choice, find = model_of(settings), self._catalogue.find
+        return find(choice.target), None if choice.drafter is None else find(choice.drafter)
 
     async def measure(self) -> None:
         """Measure what is not known yet of the loaded model's exactness; seconds if it is small."""

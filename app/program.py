@@ -7,6 +7,8 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
+from app import catalogue
+from app.catalogue import Catalogue
 from app.chat import Chat
 from app.confined import Confined
 from app.folders import Folders
@@ -30,6 +32,7 @@ class Program:
 
     chat: Chat
     inspection: Inspection
+    catalogue: Catalogue
     settings: SettingsFile
     folders: Folders
     problems: tuple[Problem, ...]
@@ -51,6 +54,9 @@ async def running(
         settings = SettingsFile(folders.config / "settings.json")
         if settings.problem is not None:
             problems.append(settings.problem)
+        known = catalogue.read()
+        if known.problem is not None:
+            problems.append(known.problem)
         found: list[Opened] = []
 
         def make_store() -> ConversationStore:
@@ -67,8 +73,8 @@ async def running(
         )
         chat = Chat(engines, store, settings, gc.collect)
         try:
-            inspection = Inspection(engines, chat)
-            yield Program(chat, inspection, settings, folders, tuple(problems), crashed)
+            inspection = Inspection(engines, chat, known)
+            yield Program(chat, inspection, known, settings, folders, tuple(problems), crashed)
         finally:
             try:
                 await chat.close()
