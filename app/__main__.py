@@ -18,6 +18,7 @@ COMMANDS = {
     "ask": "ask one question; the reply is streamed",
     "bench": "measure decoding with and without drafting, in turns",
     "check": "measure whether checking several tokens at once is exact on this machine",
+    "models": "list the known pairs of model and drafter, with their licences",
     "doctor": "say what this machine has, what is missing, and try the engine",
 }
 
@@ -62,7 +63,7 @@ def _open_window(terminal: Terminal) -> int:
 
 def _command(words: list[str], terminal: Terminal, make_engine: Callable[[], Any]) -> int:
     """Run the command named by the first word."""
-    from app import ask, bench_command, check_command, doctor
+    from app import ask, bench_command, check_command, doctor, models_command
     from app.command_line import Parser
     from app.version import program_version
 
@@ -78,7 +79,13 @@ def _command(words: list[str], terminal: Terminal, make_engine: Callable[[], Any
     )
     parser.add_argument("--version", action="version", version=f"Slipstream {program_version()}")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
-    modules = {"ask": ask, "bench": bench_command, "check": check_command, "doctor": doctor}
+    modules = {
+        "ask": ask,
+        "bench": bench_command,
+        "check": check_command,
+        "models": models_command,
+        "doctor": doctor,
+    }
     for name, module in modules.items():
         text = COMMANDS[name]
         module.add_options(
@@ -97,6 +104,8 @@ def _command(words: list[str], terminal: Terminal, make_engine: Callable[[], Any
             return bench_command.run(args, terminal, make_engine)
         case "check":
             return check_command.run(args, terminal, make_engine)
+        case "models":
+            return models_command.run(args, terminal, make_engine)
         case _:
             return doctor.run(args, terminal, make_engine)
 
