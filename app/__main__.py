@@ -97,17 +97,7 @@ def _command(words: list[str], terminal: Terminal, make_engine: Callable[[], Any
         args = parser.parse_args(words)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else USAGE
-    match args.command:
-        case "ask":
-            return ask.run(args, terminal, make_engine)
-        case "bench":
-            return bench_command.run(args, terminal, make_engine)
-        case "check":
-            return check_command.run(args, terminal, make_engine)
-        case "models":
-            return models_command.run(args, terminal, make_engine)
-        case _:
-            return doctor.run(args, terminal, make_engine)
+    return modules[args.command].run(args, terminal, make_engine)
 
 
 def _engine() -> Engine:
