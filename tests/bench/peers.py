@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from engine.backend import prepare
 
@@ -27,9 +27,8 @@ from engine.bench_panels import PANELS
 from engine.engine import Engine
 from engine.loading import load_target
 from engine.request import Drafting, ModelChoice, Request, Turn
+from support.venvs import BENCH, DSPARK, Unavailable, dspark_python
 
-PEER = "mlx-dspark==0.20.3"
-BENCH = ROOT / ".bench"
 STEPS = ("ours plain", "ours drafted", "peer plain", "peer lookup")
 
 
@@ -48,7 +47,7 @@ def main():
     panels = [measure(engine, model, peer, panel, args) for panel in PANELS]
     peer.close()
     if args.json:
-        print(json.dumps({"peer": PEER, "panels": panels}))
+        print(json.dumps({"peer": DSPARK, "panels": panels}))
     else:
         report(panels)
 
@@ -159,16 +158,11 @@ class Peer:
 
 
 def peer_python():
-    """The interpreter of the peer's venv, made when it is not there. Ours is left alone."""
-    python = BENCH / "venv" / "bin" / "python"
-    if not (BENCH / "venv" / "ready").exists():
-        subprocess.run([sys.executable, "-m", "venv", BENCH / "venv"], check=True)
-        pins = [PEER, f"mlx[cpu]=={version('mlx')}", f"mlx-lm=={version('mlx-lm')}"]
-        if sys.platform == "darwin":
-            pins[1] = f"mlx=={version('mlx')}"
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *pins], check=True)
-        (BENCH / "venv" / "ready").touch()
-    return python
+    """The interpreter of the peer's venv, made when it is not there."""
+    try:
+        return dspark_python()
+    except Unavailable as error:
+        raise SystemExit(f"bench-peers: {error}") from None
 
 
 def float32_folder():
@@ -188,12 +182,6 @@ def float32_folder():
         config = {k: v for k, v in config.items() if not k.startswith("quantization")}
         (folder / "config.json").write_text(json.dumps(config | {"torch_dtype": "float32"}))
     return folder
-
-
-def version(distribution):
-    from importlib.metadata import version
-
-    return version(distribution)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
 """Block for block what mlx-dspark 0.20.3 proposes on the very same folders.
 
-The golden file is written by tests/golden/dspark_peer.py.
+What it proposed is kept in tests/golden/dspark_peer.json.
 """
 
 import json
-import subprocess
-from pathlib import Path
+import os
 
 import mlx.core as mx
 import pytest
@@ -16,10 +15,8 @@ from engine.proposers import Context
 from engine.request import Sampling
 from engine.target import Target
 from support.dspark_pairs import PAIRS, PROMPT, ROUNDS, write_pair
-
-ROOT = Path(__file__).parents[2]
-TOOL = ROOT / "tests" / "golden" / "dspark_peer.py"
-PEER = ROOT / ".bench" / "dspark" / "bin" / "python"
+from support.golden import dspark_rounds, read
+from support.venvs import Unavailable, dspark_python
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -28,7 +25,7 @@ def test_that_the_peer_proposes_the_same_blocks(name, tmp_path):
     loaded = load_target(folder, lambda done, total: None)
     target = Target(loaded.model, loaded.config, taps(drafter_folder))
     drafter = open_drafter(drafter_folder, target).start()
-    rounds = json.loads(TOOL.with_suffix(".json").read_text())[name]
+    rounds = read("dspark_peer")[name]
     assert len(rounds) == ROUNDS
     cache, tokens = target.new_cache(), list(PROMPT)
     rows = target.forward(tokens, cache)
@@ -46,7 +43,19 @@ def test_that_the_peer_proposes_the_same_blocks(name, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not PEER.exists(), reason="the peer's venv is not there: see the tool")
-def test_that_the_peer_still_writes_the_same_file(tmp_path):
-    subprocess.run([PEER, TOOL, tmp_path / "new.json"], check=True, timeout=110)
-    assert (tmp_path / "new.json").read_text() == TOOL.with_suffix(".json").read_text()
+def test_that_the_peer_still_proposes_the_same(tmp_path):
+    dspark_rounds(tmp_path / "new.json")
+    new = json.loads((tmp_path / "new.json").read_text())
+    assert new == read("dspark_peer")
+    assert new.keys() == set(PAIRS)
+
+
+@pytest.mark.slow
+def test_that_a_peer_that_cannot_be_had_is_told_in_one_sentence(tmp_path, monkeypatch):
+    for name, value in {
+        "NO_INDEX": "1", "FIND_LINKS": str(tmp_path), "CONFIG_FILE": os.devnull,
+    }.items():  # fmt: skip
+        monkeypatch.setenv(f"PIP_{name}", value)
+    with pytest.raises(Unavailable, match=r"^pip cannot get mlx-dspark==\S+, .* here, so [^\n]+$"):
+        dspark_python(tmp_path / "bench")
+    assert not any((tmp_path / "bench").iterdir())

@@ -1,9 +1,8 @@
-"""Writes dspark_peer.json: what mlx-dspark 0.20.3 proposes on the pairs of support.dspark_pairs.
+"""Writes what mlx-dspark 0.20.3 proposes on the pairs of support.dspark_pairs, as JSON.
 
-Run in a venv of its own, from the repository's root:
-    python3 -m venv .bench/dspark
-    .bench/dspark/bin/pip install mlx-dspark==0.20.3 "mlx[cpu]"
-    .bench/dspark/bin/python tests/golden/dspark_peer.py [FILE]
+    python tests/golden/dspark_peer.py FILE
+
+Runs in the venv of support.venvs.dspark_python, called by support.golden.
 """
 
 import json
@@ -58,7 +57,7 @@ def rounds(target_folder: Path, drafter_folder: Path) -> list[list[int]]:
 
 
 def main() -> None:
-    """Write the file."""
+    """Write FILE."""
     found = {}
     for name in PAIRS:
         with tempfile.TemporaryDirectory() as folder:
@@ -69,8 +68,7 @@ def main() -> None:
         + "]"
         for name, value in found.items()
     )
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).with_suffix(".json")
-    path.write_text("{\n" + text + "\n}\n")
+    Path(sys.argv[1]).write_text("{\n" + text + "\n}\n")
 
 
 if __name__ == "__main__":

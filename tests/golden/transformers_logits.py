@@ -1,10 +1,8 @@
-"""Writes lfm2_transformers.json: the logits of transformers' own LFM2 on folders of ours.
+"""Writes the logits of transformers' own models on folders of ours, as JSON.
 
-The folders are written by support.lfm2_folder; transformers runs in a venv of its own:
-    python3 -m venv .bench/torch
-    .bench/torch/bin/pip install torch==2.13.0 transformers==5.24.0
-    .bench/torch/bin/python tests/golden/lfm2_transformers.py FILE NAME FOLDER IDS [NAME FOLDER IDS]
-tests/engine/test_lfm2_golden.py calls it with every folder.
+    python tests/golden/transformers_logits.py FILE NAME FOLDER IDS [NAME FOLDER IDS ...]
+
+Runs in the venv of support.venvs.transformers_python, called by support.golden.
 """
 
 import json
