@@ -13,7 +13,7 @@ from engine.backend import prepare
 prepare()  # before any test module imports MLX
 
 LOCAL = {"127.0.0.1", "::1", "localhost", "", None}
-SECONDS_TO_END = 5.0  # for threads that a test has told to end
+SECONDS_TO_END = 20.0  # for threads that a test has told to end
 SLOW_SECONDS = 1800.0  # for a slow test that names no limit of its own
 
 
@@ -115,11 +115,11 @@ def loop(qapp):
 
 @pytest.fixture
 def until():
-    """`await until(condition, seconds=5)` returns as soon as `condition()` is true, or fails."""
+    """`await until(condition, seconds=30)` returns as soon as `condition()` is true, or fails."""
     return _until
 
 
-async def _until(condition, seconds=5.0):
+async def _until(condition, seconds=30.0):
     try:
         async with asyncio.timeout(seconds):
             while not condition():

@@ -33,7 +33,7 @@ def talk(store):
     return conversation.id, question, reply
 
 
-async def in_time(awaitable, seconds=20.0):
+async def in_time(awaitable, seconds=60.0):
     return await asyncio.wait_for(awaitable, seconds)
 
 

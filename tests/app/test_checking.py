@@ -217,7 +217,7 @@ def test_that_closing_ends_a_check(folders, is_run):
             return await under_way(program.chat, message, engine)
 
     async def whole():
-        check, task = await asyncio.wait_for(main(), 20)
+        check, task = await asyncio.wait_for(main(), 60)
         assert check.over.is_set()
         if task is not None:
             await task

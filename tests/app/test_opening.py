@@ -171,7 +171,7 @@ opened.store.close()
 
 def open_on_a_full_disk(folder):
     run = subprocess.run(
-        [sys.executable, "-c", FULL, folder], stdout=subprocess.PIPE, timeout=20, check=True
+        [sys.executable, "-c", FULL, folder], stdout=subprocess.PIPE, timeout=60, check=True
     )
     return json.loads(run.stdout)
 

@@ -88,7 +88,7 @@ asyncio.run(main())
 )
 def test_that_a_crash_is_told_by_the_next_run_once(folders, what, word):
     ended = subprocess.run(
-        [sys.executable, "-c", CRASHING, folders.data.parent, what], timeout=20, check=False
+        [sys.executable, "-c", CRASHING, folders.data.parent, what], timeout=60, check=False
     )
     assert ended.returncode == 1
 

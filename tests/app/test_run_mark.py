@@ -16,7 +16,7 @@ def test_that_a_run_that_ended_in_order_leaves_no_mark(tmp_path):
 
 
 def test_that_a_run_that_was_killed_is_noticed_by_the_next_only(tmp_path):
-    subprocess.run([sys.executable, "-c", CRASHING, tmp_path], timeout=20, check=False)
+    subprocess.run([sys.executable, "-c", CRASHING, tmp_path], timeout=60, check=False)
     mark = RunMark(tmp_path)
     assert (mark.is_alone, mark.crashed) == (True, True)
     mark.clear()

@@ -59,7 +59,7 @@ def run_and_kill(folders, number, seconds):
     time.sleep(seconds)  # the kill comes at a random time: that is the experiment
     at = time.monotonic()
     os.kill(child.pid, signal.SIGKILL)
-    rest, _ = child.communicate(timeout=20)
+    rest, _ = child.communicate(timeout=60)
     lines = [line.split() for line in rest.splitlines()]
     return Killed(first == "asked\n", [(float(t), int(n)) for t, n in lines if n], at)
 

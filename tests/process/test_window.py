@@ -50,7 +50,7 @@ def test_that_without_a_display_it_says_what_works_instead(home):
         if name not in {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"}
     }
     run = subprocess.run(
-        [sys.executable, "-m", "ui"], capture_output=True, text=True, env=environment, timeout=20
+        [sys.executable, "-m", "ui"], capture_output=True, text=True, env=environment, timeout=60
     )
     assert (run.returncode, run.stdout) == (1, "")
     assert run.stderr == f"{wording.NO_DISPLAY}\n"

@@ -32,7 +32,7 @@ def driven(home, *script):
 def end_of(child):
     """Its exit code, what it said on stderr, and the seconds until it ended."""
     start = time.monotonic()
-    _, said = child.communicate(timeout=20)
+    _, said = child.communicate(timeout=60)
     return child.returncode, _without_qt_note(said), time.monotonic() - start
 
 

@@ -47,7 +47,7 @@ def test_that_a_title_is_typed_over_in_its_row(sidebar, qtbot):
     editor = sidebar.list.findChild(QLineEdit)
     editor.setText("after")
     qtbot.keyClick(editor, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: asked == [(7, "after")])
+    qtbot.waitUntil(lambda: asked == [(7, "after")], timeout=30_000)
 
 
 def test_that_an_empty_title_changes_nothing(sidebar, qtbot):
@@ -58,7 +58,9 @@ def test_that_an_empty_title_changes_nothing(sidebar, qtbot):
     editor = sidebar.list.findChild(QLineEdit)
     editor.setText("   ")
     qtbot.keyClick(editor, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: not sidebar.list.isPersistentEditorOpen(sidebar.rows.row_of(7)))
+    qtbot.waitUntil(
+        lambda: not sidebar.list.isPersistentEditorOpen(sidebar.rows.row_of(7)), timeout=30_000
+    )
     assert asked == []
     assert sidebar.rows.row_of(7).data() == "before"
 
@@ -147,7 +149,7 @@ def test_that_arrow_keys_open_and_delete_deletes(sidebar, qtbot):
     sidebar.show_current(1)
     sidebar.activateWindow()
     sidebar.list.setFocus()
-    qtbot.waitUntil(sidebar.list.hasFocus)
+    qtbot.waitUntil(sidebar.list.hasFocus, timeout=30_000)
     opened, deleted = [], []
     sidebar.opened.connect(opened.append)
     sidebar.delete_asked.connect(deleted.append)
@@ -172,5 +174,5 @@ def test_that_a_title_that_is_typed_survives_what_happens_meanwhile(sidebar, qtb
     editor.setText("better")
     sidebar.show_conversations([one, two])
     qtbot.keyClick(editor, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: asked == [(1, "better")])
-    qtbot.waitUntil(lambda: sidebar.rows.row_of(2).isValid())
+    qtbot.waitUntil(lambda: asked == [(1, "better")], timeout=30_000)
+    qtbot.waitUntil(lambda: sidebar.rows.row_of(2).isValid(), timeout=30_000)

@@ -101,7 +101,7 @@ def test_that_a_card_becomes_coloured_when_it_is_seen(body, qtbot):
     body.lay_out(700)
     assert body.blocks[0].lines._inks == {}
     body.repaint()
-    qtbot.waitUntil(lambda: len(body.blocks[0].lines._inks) >= 4)
+    qtbot.waitUntil(lambda: len(body.blocks[0].lines._inks) >= 4, timeout=30_000)
 
 
 def test_that_growing_code_is_coloured_to_its_last_line_and_in_the_end_as_a_whole(body, qtbot):
@@ -123,13 +123,15 @@ def test_that_growing_code_is_coloured_to_its_last_line_and_in_the_end_as_a_whol
 
     for line in code.splitlines(keepends=True):
         body.change(live.append(line))
-        qtbot.waitUntil(coloured)
+        qtbot.waitUntil(coloured, timeout=30_000)
     for line in range(lines.count):
         assert letters(lines._inks[line]) == letters(whole.inks[line]), line
     assert {ink.part for ink in lines._inks[lines.count - 1]} == {"string"}
     body.change(live.append("\n```\nAfter.\n"))
     body.repaint()
-    qtbot.waitUntil(lambda: body.blocks[0]._is_whole and body.blocks[0]._colouring is None)
+    qtbot.waitUntil(
+        lambda: body.blocks[0]._is_whole and body.blocks[0]._colouring is None, timeout=30_000
+    )
     assert {n: row for n, row in lines._inks.items() if row} == {
         n: row for n, row in whole.inks.items() if row
     }

@@ -316,7 +316,7 @@ def test_that_text_that_is_heavy_to_read_is_read_less_often_and_never_lost(
     transcript.apply(2, [TextDelta("answer", "two.", 1, 1)])
     view = transcript.view_of(2)
     assert (view.body.plain_text, view.text) == ("One", "One two.")
-    qtbot.waitUntil(lambda: view.body.plain_text == "One two.")
+    qtbot.waitUntil(lambda: view.body.plain_text == "One two.", timeout=30_000)
     transcript.apply(2, [TextDelta("answer", " End.", 2, 2)])
     transcript.settle(replace(view.message, text="One two. End.", state="stop"))
     assert view.body.plain_text == "One two. End."
