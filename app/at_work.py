@@ -8,6 +8,7 @@ from app.checking import Check
 from app.problem import ProblemError
 from app.refusals import BEING_ANSWERED
 from app.reply import Reply
+from engine.controls import Controls
 
 
 class AtWork:
@@ -17,6 +18,7 @@ class AtWork:
         self._replies: dict[int, Reply] = {}  # by conversation, in order
         self._opening: set[int] = set()
         self._check: Check | None = None
+        self._measuring: Controls | None = None
 
     @property
     def check(self) -> Check | None:
@@ -48,10 +50,20 @@ class AtWork:
         self.give_way()
         self._check = check
 
+    def measure(self, controls: Controls) -> None:
+        """Take in a measurement of the engine; it ends between two passes for other work."""
+        self._measuring = controls
+
     def give_way(self) -> None:
-        """End the check at its next token, for other work."""
+        """End the check at its next token, and a measurement at its next pass, for other work."""
         if self._check is not None:
             self._check.stop()
+        self.stop_measuring()
+
+    def stop_measuring(self) -> None:
+        """End the measurement, if there is one, at its next pass."""
+        if self._measuring is not None:
+            self._measuring.stop = True
 
     def forget(self, conversation: int) -> None:
         """Stop what is asked for in a conversation that goes."""
@@ -81,7 +93,8 @@ class AtWork:
             self._opening.discard(conversation)
 
     async def close(self) -> None:
-        """Stop every reply and the check, and wait until what runs is saved."""
+        """Stop everything, and wait until what runs is saved."""
+        self.give_way()
         if self._check is not None:
             await self._check.close()
         for reply in list(self._replies.values()):

@@ -196,6 +196,20 @@ class Chat:
         self._work.begin(check)
         return check
 
+    async def measure(self) -> None:
+        """Measure how exact the loaded model is here; other work of the engine ends that."""
+        self._work.give_way()
+        controls = Controls()
+        self._work.measure(controls)
+        try:
+            await self._engine.call(lambda engine: engine.measure(controls))
+        finally:
+            controls.stop = True
+
+    def stop_measuring(self) -> None:
+        """End the measurement; what it would have found stays unknown."""
+        self._work.stop_measuring()
+
     async def load(self, conversation_id: int, show: Show) -> None:
         """Load the model of a conversation before it is asked anything."""
         self._work.give_way()

@@ -37,6 +37,13 @@ class Inspection:
         return find(choice.target), None if choice.drafter is None else find(choice.drafter)
 
     async def measure(self) -> None:
-        """Measure what is not known yet of the loaded model's exactness; seconds if it is small."""
+        """Measure what is not known yet of the loaded model's exactness; seconds if it is small.
+
+        It gives way to whatever else is asked of the engine, and then nothing was measured.
+        """
         if not self.is_busy and self._engine.is_made:
-            await self._engine.call(lambda engine: engine.measure())
+            await self._chat.measure()
+
+    def stop_measuring(self) -> None:
+        """End the measurement; what it would have found stays unknown."""
+        self._chat.stop_measuring()

@@ -60,8 +60,8 @@ class EngineLike(Protocol):
         """What is known of the loaded model and the memory of a conversation."""
         ...
 
-    def measure(self) -> None:
-        """Measure how exact the loaded model is on this machine."""
+    def measure(self, controls: Controls) -> None:
+        """Measure how exact the loaded model is on this machine; after a stop nothing is known."""
         ...
 
     def forget(self, conversation: str) -> None:

@@ -4,7 +4,7 @@
 class Controls:
     """Two wishes, set anywhere, read by the engine once per round and between prompt chunks.
 
-    `drafting` is None while the request's own setting holds; False switches every proposer off from
+    `stop` is read between the passes of a measurement too. `drafting` is None while the request's own setting holds; False switches every proposer off from
     the next round on, True switches them on again.
     """
 

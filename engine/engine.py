@@ -4,7 +4,7 @@ Synchronous and single-threaded: everything here runs on the thread that made th
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import mlx.core as mx
@@ -124,10 +124,13 @@ class Engine:
         """What is known of the loaded model and the memory of a conversation; None without one."""
         return None if self._model is None else self._model.facts(conversation)
 
-    def measure(self) -> None:
-        """Measure what is missing of the loaded model's exactness, and remember it."""
+    def measure(self, controls: Controls) -> None:
+        """Measure what is missing of the loaded model's exactness, and remember it.
+
+        After a stop nothing of it is known.
+        """
         if self._model is not None:
-            self._model.trust.measure()
+            self._model.trust.measure(stop=_stop(controls))
 
     def memory(self) -> Memory:
         """What MLX holds now."""
@@ -190,11 +193,12 @@ class Engine:
             kept.feed(ids)
             yield PromptProgress(len(session.tokens), total, reused)
         passes = session.passes
-        session.begin(prompt.ids[-1], request.sampling, lambda: controls.stop)
+        stop = _stop(controls)
+        session.begin(prompt.ids[-1], request.sampling, stop)
         read = time.perf_counter()
         mode = request.drafting.exactness
         most = min(request.drafting.max_drafts, model.drafter.most if model.drafter else 0)
-        refused = model.refusal(request.drafting, 1 + most)
+        refused = model.refusal(request.drafting, 1 + most, stop)
         stream = TextStream(
             model.tokenizer,
             request.stop,
@@ -206,7 +210,7 @@ class Engine:
             stream,
             model.tokenizer.end_ids,
             model.target.context_limit,
-            lambda width: model.trust.margin(mode, width),
+            lambda width: model.trust.margin(mode, width, stop),
             1 if refused else model.trust.widest(mode, 1 + most),
             most,
             refused,
@@ -237,6 +241,10 @@ class Engine:
         yield from recheck(
             model.target, written, controls, lambda id_: model.tokenizer.decode([id_])
         )
+
+
+def _stop(controls: Controls) -> Callable[[], bool]:
+    return lambda: controls.stop
 
 
 def _ended(finished: Finished, session: Session) -> Finished:

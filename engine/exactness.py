@@ -7,7 +7,7 @@ for one set of weights, one kind of cache and one back end.
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Literal, cast
@@ -16,6 +16,7 @@ import mlx.core as mx
 from mlx import nn
 from mlx.utils import tree_flatten  # pyright: ignore[reportUnknownVariableType] untyped there
 
+from engine.growing_text import CANNOT_RUN, GrowingText, name_of
 from engine.layers import SlidingCache
 from engine.sampling import to_host
 from engine.target import Target
@@ -23,7 +24,6 @@ from engine.target import Target
 WIDTHS = (2, 3, 4, 5, 6, 7, 8)
 PROMPTS = (8, 48)
 _VERSION = 1  # of the procedure; a change of it makes every remembered gate void
-_CHUNK = 512  # rows of a prompt fed at once
 _MARGIN_FACTOR = 4.0
 # Above this share of the logits' spread a difference is no rounding. Measured: 2e-5 in float32 with
 # OpenBLAS on SmolLM2-135M, one to three units in the last place in bfloat16.
@@ -132,10 +132,20 @@ class Gate:
         return 2.0 ** (exponent - 1 - _MANTISSA[self.dtype])
 
 
-def measure(target: Target, widths: Sequence[int] = WIDTHS, *, seed: int = 0) -> Gate:
+def measure(
+    target: Target,
+    widths: Sequence[int] = WIDTHS,
+    *,
+    seed: int = 0,
+    stop: Callable[[], bool] = lambda: False,
+) -> Gate:
     """Compare one block of each width with one-row steps after prompts of several lengths.
 
-    A width that cannot be run is reported as such and counts as not equal.
+    A width that cannot be run is reported as such and counts as not equal. `stop` is asked before
+    each pass.
+
+    Raises:
+        Interrupted: `stop` said so; nothing was found out.
     """
     wanted = sorted(set(widths))
     assert wanted, "no widths to measure"
@@ -144,20 +154,27 @@ def measure(target: Target, widths: Sequence[int] = WIDTHS, *, seed: int = 0) ->
     lengths = _prompt_lengths(target, wanted[-1])
     reason = "" if lengths else "the model's context has no room for it"
     seen = {width: Width(width, equal=not reason, not_run=reason) for width in wanted}
-    text = _Text(target, max(lengths, default=0) + wanted[-1] + 1, seed)
+    text = GrowingText(target, max(lengths, default=0) + wanted[-1] + 1, seed, stop)
     for length in lengths:
         # One prompt is enough to see what a block leaves behind: the longest, for the windows.
         last = length == lengths[-1]
         try:
             text.read(length, wanted[-1] + last)
-        except _CANNOT_RUN as error:
+        except CANNOT_RUN as error:
             seen = {w: Width(w, equal=False, not_run=_reason(error)) for w in wanted}
             break
         spread, magnitude = max(spread, text.spread), max(magnitude, text.magnitude)
-        dtype = _name(text.steps)
-        compared = [text.launch(width, step_after=last) for width in wanted]
-        for width, one in zip(wanted, compared, strict=True):
-            seen[width] = _worse(seen[width], _found(width, one))
+        dtype = name_of(text.steps)
+        before: tuple[int, mx.array | BaseException] | None = None
+        for width in wanted:
+            # Building a pass overlaps with running the one before; more are not let run ahead, so
+            # that a stop is not waited for.
+            launched = text.launch(width, step_after=last)
+            if before is not None:
+                seen[before[0]] = _worse(seen[before[0]], _found(*before))
+            before = width, launched
+        if before is not None:
+            seen[before[0]] = _worse(seen[before[0]], _found(*before))
     return Gate(tuple(seen.values()), spread, magnitude, dtype, lengths)
 
 
@@ -169,7 +186,7 @@ def key(identity: str, target: Target, backend: str) -> str:
         target: the loaded model.
         backend: the back end and its BLAS.
     """
-    dtypes = {_name(array) for array in arrays(target.model)}
+    dtypes = {name_of(array) for array in arrays(target.model)}
     facts = {
         "weights": identity,
         "dtypes": sorted(dtypes),
@@ -182,63 +199,13 @@ def key(identity: str, target: Target, backend: str) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
-class _Text:
-    """A text that grows from prompt to prompt, its one-row steps, and blocks to hold against them.
-
-    Passes are scheduled and not waited for, so that building one overlaps with running another.
-    """
-
-    def __init__(self, target: Target, length: int, seed: int) -> None:
-        self._target, self._ids = target, _ids(target.vocab_size, length, seed)
-        self._cache, self._length = target.new_cache(), 0
-        self.spread = self.magnitude = 0.0
-        self.steps = mx.zeros((0, 0))  # (rows, vocab)
-
-    def read(self, length: int, rows: int) -> None:
-        """Read on to `length` tokens, in chunks, and make `rows` one-row steps after them."""
-        self._cache.rollback(self._length)
-        for begin in range(self._length, length, _CHUNK):
-            self._target.forward(self._ids[begin : min(begin + _CHUNK, length)], self._cache)
-            self._cache.settle()
-        self._length = length
-        ids = self._ids[length : length + rows]
-        self.steps = mx.concatenate([self._forward([token]) for token in ids])
-        floats = self.steps.astype(mx.float32)
-        self.spread, self.magnitude = to_host(mx.stack([mx.std(floats), mx.max(mx.abs(floats))]))
-
-    def launch(self, width: int, *, step_after: bool) -> mx.array | BaseException:
-        """A block of `width` rows, and the step after it, against the one-row steps.
-
-        Returns the largest difference and whether each row is equal, float32 and not waited for,
-        or what kept it from running.
-        """
-        ids = self._ids[self._length :]
-        try:
-            self._cache.rollback(self._length)
-            rows = self._forward(ids[:width])
-            if step_after:
-                rows = mx.concatenate([rows, self._forward([ids[width]])])
-            steps = self.steps[: rows.shape[0]]
-            difference = mx.max(mx.abs(rows.astype(mx.float32) - steps.astype(mx.float32)))[None]
-            compared = mx.concatenate([difference, _same_bits(rows, steps).astype(mx.float32)])
-            mx.async_eval(compared)
-        except _CANNOT_RUN as error:
-            return error
-        return compared
-
-    def _forward(self, ids: Sequence[int]) -> mx.array:
-        logits = self._target.forward(ids, self._cache).logits
-        mx.async_eval(logits, [layer.state for layer in self._cache.layers])
-        return logits
-
-
 def _found(width: int, compared: mx.array | BaseException) -> Width:
     """What a comparison says of a width."""
     if isinstance(compared, BaseException):
         return Width(width, equal=False, not_run=_reason(compared))
     try:
         difference, *same = to_host(compared)
-    except _CANNOT_RUN as error:
+    except CANNOT_RUN as error:
         return Width(width, equal=False, not_run=_reason(error))
     if all(same):
         return Width(width, equal=True)
@@ -246,30 +213,11 @@ def _found(width: int, compared: mx.array | BaseException) -> Width:
     return Width(width, False, difference, first, "cache" if first else "kernels")
 
 
-# What MLX and the caches raise when a pass or a rollback is impossible.
-_CANNOT_RUN = (RuntimeError, ValueError, AssertionError, MemoryError)
-
-
 def _prompt_lengths(target: Target, widest: int) -> tuple[int, ...]:
     """The usual prompts, and one that has pushed rows out of every sliding window there is."""
     windows = [c.window for c in target.new_cache().layers if isinstance(c, SlidingCache)]
     lengths = {*PROMPTS, *(window + widest for window in windows)}
     return tuple(sorted(n for n in lengths if n + widest < target.context_limit))
-
-
-def _ids(vocab: int, count: int, seed: int) -> list[int]:
-    """The same token ids everywhere, without a pattern (a linear congruential generator)."""
-    state, ids = seed * 2654435761 + 12345, list[int]()
-    for _ in range(count):
-        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
-        ids.append((state >> 33) % vocab)
-    return ids
-
-
-def _same_bits(a: mx.array, b: mx.array) -> mx.array:
-    """Whether each row (n, vocab) holds the same bytes, as (n,) bool."""
-    words = mx.uint32 if a.dtype == mx.float32 else mx.uint16
-    return (a.view(words) == b.view(words)).all(axis=-1)
 
 
 def _worse(a: Width, b: Width) -> Width:
@@ -289,10 +237,6 @@ def arrays(model: nn.Module) -> list[mx.array]:
     """Every parameter; the tree of MLX is nested and untyped."""
     found = cast("list[tuple[str, mx.array]]", tree_flatten(model.parameters()))
     return [array for _, array in found]
-
-
-def _name(array: mx.array) -> str:
-    return str(array.dtype).removeprefix("mlx.core.")
 
 
 def _reason(error: BaseException) -> str:

@@ -1,6 +1,6 @@
 """From the folders of a target and a drafter to a model that is ready to write."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,14 +54,15 @@ class Model:
             request.sampling,
         )
 
-    def refusal(self, drafting: Drafting, rows: int) -> str:
+    def refusal(self, drafting: Drafting, rows: int, stop: Callable[[], bool]) -> str:
         """Why nothing is drafted as it is asked for, empty if something may be.
 
-        Measures first where the mode has to wait for that, passes of so many `rows` included.
+        Measures first where the mode has to wait for that, passes of so many `rows` included;
+        `stop` interrupts it.
         """
         reason, mode = self.target.plain_only_reason, drafting.exactness
         if not reason and drafting.wish != "off" and self.trust.is_wanted(mode, rows):
-            self.trust.measure(rows)
+            self.trust.measure(rows, stop)
         return reason or self.trust.refusal(mode)
 
     def facts(self, conversation: str) -> Facts:

@@ -1,6 +1,6 @@
 """How far a pass of several rows is trusted: from what was measured for this model here."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -9,6 +9,7 @@ import mlx.core as mx
 from engine import exactness
 from engine.backend import prepare
 from engine.exactness import Gate
+from engine.growing_text import Interrupted
 from engine.guard import COPY_LIMIT
 from engine.request import Exactness
 from engine.target import Target
@@ -18,6 +19,10 @@ WIDTHS = (*exactness.WIDTHS, 16, COPY_LIMIT + 1)
 # (5e-5), and several units in the last place of a logit near 32 in the narrow types.
 _UNMEASURED = {mx.float32: 1e-3, mx.float16: 0.125, mx.bfloat16: 1.0}
 _LARGE = 1 << 30  # bytes of weights from which the widths of long copies wait until one is made
+
+
+def _never() -> bool:
+    return False
 
 
 class GateMemo(Protocol):
@@ -64,14 +69,15 @@ class Trust:
         """Whether every width that rounds usually have is covered."""
         return not self._missing(self._usual)
 
-    def measure(self, chosen: int = 1) -> Gate:
+    def measure(self, chosen: int = 1, stop: Callable[[], bool] = _never) -> Gate | None:
         """Measure what is missing of the usual widths and of one that a person chose; remember it.
 
-        Seconds for a small model.
+        Seconds for a small model. `stop` is asked before each pass; what it interrupts was not
+        measured, and is measured when it is next wanted.
         """
-        usual = self._measure(self._usual)
+        usual = self._measure(self._usual, stop)
         own = self._own(chosen)
-        return self._measure(own) if own else usual
+        return self._measure(own, stop) if own else usual
 
     def _own(self, chosen: int) -> list[int]:
         """A chosen width, if it is none of those that all models are measured at."""
@@ -81,15 +87,17 @@ class Trust:
         seen = () if self.gate is None else [each.width for each in self.gate.widths]
         return [width for width in widths if width not in seen]
 
-    def _measure(self, widths: Sequence[int]) -> Gate:
+    def _measure(self, widths: Sequence[int], stop: Callable[[], bool]) -> Gate | None:
         if missing := self._missing(widths):
-            found = exactness.measure(self.target, missing)
+            try:
+                found = exactness.measure(self.target, missing, stop=stop)
+            except Interrupted:
+                return self.gate
             self.gate = found if self.gate is None else self.gate.merged(found)
             if self.memo is not None:
                 # What could not be run is tried again when the model is loaded again.
                 ran = tuple(each for each in self.gate.widths if not each.not_run)
                 self.memo.remember(self.key, replace(self.gate, widths=ran))
-        assert self.gate is not None
         return self.gate
 
     def is_wanted(self, mode: Exactness, chosen: int = 1) -> bool:
@@ -133,15 +141,18 @@ class Trust:
             return 1 if self.gate is None else self.gate.exact_width
         return max(COPY_LIMIT + 1, chosen)
 
-    def margin(self, mode: Exactness, width: int) -> float:
-        """The gap of a row's two best scores below which it is drawn again alone."""
+    def margin(self, mode: Exactness, width: int, stop: Callable[[], bool] = _never) -> float:
+        """The gap of a row's two best scores below which it is drawn again alone.
+
+        A width that waited is measured now; `stop` as in `measure`.
+        """
         if mode != "guarded":
             return 0.0
         unmeasured = _UNMEASURED.get(self.target.dtype, 1.0)
         if self.gate is None:
             return unmeasured
         if width > self._usual[-1]:
-            self._measure(WIDTHS)
+            self._measure(WIDTHS, stop)
         # Between two measured widths the worse of both holds; what could not be run is the worst.
         seen = [w.width for w in self.gate.widths]
         around = [max((w for w in seen if w <= width), default=None)]

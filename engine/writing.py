@@ -95,7 +95,10 @@ class Writing:
             step = session.plain(pipeline=self._may_pipeline())
         else:
             drafted = time.perf_counter() - begun
-            step = session.drafted(proposal, drafted, self._means.margin(1 + proposal.ids.shape[0]))
+            margin = self._means.margin(1 + proposal.ids.shape[0])
+            if self._controls.stop:  # also while the margin was measured
+                return None
+            step = session.drafted(proposal, drafted, margin)
         if not step.committed:  # stopped
             return None
         if self._drafter is not None and step.taps is not None:

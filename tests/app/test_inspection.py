@@ -4,6 +4,8 @@ import asyncio
 import threading
 from pathlib import Path
 
+import pytest
+
 import resources
 from app.conversation import Settings
 from engine.facts import Facts
@@ -90,3 +92,54 @@ def test_that_measuring_is_passed_on_once_the_engine_is_there(play):
 
     play(engine, scene)
     assert engine.measured == 1
+
+
+@pytest.mark.parametrize("other", ["send", "load", "check", "stop", "close"])
+def test_that_measuring_gives_way_to_whatever_else_is_asked(play, other):
+    engine = CheckedEngine(tokens=3, facts=FACTS)
+    engine.measures_long = True
+
+    async def show(_events):
+        pass
+
+    async def scene(program):
+        chat = program.chat
+        reply = await sent(program)
+        await answer(reply)
+        task = start(program.inspection.measure())
+        await asyncio.get_running_loop().run_in_executor(None, engine.measuring.wait, 10)
+        assert not task.done()
+        match other:
+            case "send":
+                assert (await answer(await chat.send(reply.conversation, "And?"))).state == "stop"
+            case "load":
+                await chat.load(reply.conversation, show)
+            case "check":
+                await (await chat.check(reply.message)).run()
+            case "stop":
+                program.inspection.stop_measuring()
+            case _:
+                return task
+        await task
+        return task
+
+    task = play(engine, scene)
+    assert task.done()
+    assert (engine.measured, engine.interrupted) == (1, 1)
+
+
+def test_that_a_measurement_whose_task_is_cancelled_leaves_the_engine(play):
+    engine = CheckedEngine(tokens=3, facts=FACTS)
+    engine.measures_long = True
+
+    async def scene(program):
+        await answer(await sent(program))
+        task = start(program.inspection.measure())
+        await asyncio.get_running_loop().run_in_executor(None, engine.measuring.wait, 10)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return await answer(await sent(program))
+
+    assert play(engine, scene).state == "stop"
+    assert engine.interrupted == 1

@@ -51,7 +51,7 @@ def engine():
 def test_that_nothing_is_told_and_nothing_loaded_before_a_model_is():
     engine = Engine()
     assert engine.facts("7") is None
-    engine.measure()
+    engine.measure(Controls())
     assert engine.loaded is None
 
 
@@ -87,7 +87,7 @@ def test_that_measuring_fills_what_is_missing(starter, tmp_path):
     engine = Engine(Memo())
     list(engine.load(ModelChoice(tmp_path / "small"), Controls()))
     assert (engine.facts("").is_measured, engine.facts("").widths) == (False, ())
-    engine.measure()
+    engine.measure(Controls())
     facts = engine.facts("")
     assert facts.is_measured
     assert facts.widths[0].width == 2

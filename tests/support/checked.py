@@ -21,6 +21,7 @@ class CheckedEngine(SlowEngine):
     """Compares as it is told: `differs_at` a token, `cannot` for a reason, otherwise the same.
 
     A check waits at token `wait_at` until `go_on` is set or it is stopped; `checking` is set there.
+    With `measures_long` a measurement ends by a stop alone; `measuring` is set when it has begun.
     """
 
     def __init__(self, *, differs_at=None, cannot="", wait_at=None, facts=None, **more):
@@ -28,6 +29,7 @@ class CheckedEngine(SlowEngine):
         self.differs_at, self.cannot, self.wait_at = differs_at, cannot, wait_at
         self.go_on, self.checking = threading.Event(), threading.Event()
         self.told, self.measured, self.asked = facts, 0, []
+        self.measures_long, self.measuring, self.interrupted = False, threading.Event(), 0
 
     def _decode(self, request, controls):
         for event in super()._decode(request, controls):
@@ -60,5 +62,10 @@ class CheckedEngine(SlowEngine):
         self.asked.append(conversation)
         return self.told
 
-    def measure(self):
+    def measure(self, controls):
         self.measured += 1
+        if self.measures_long:
+            self.measuring.set()
+            while not controls.stop:
+                time.sleep(0.002)
+            self.interrupted += 1

@@ -140,7 +140,7 @@ class WrittenEngine:
             tuple(widths) if self.is_measured else (), self.fault,
         )  # fmt: skip
 
-    def measure(self):
+    def measure(self, controls):
         self.is_measured = True
 
     def close(self):

@@ -163,7 +163,9 @@ class Inspector(QObject):
             self._checks.save(self._sums.newest.id)
 
     def _measure(self) -> None:
-        if not self._is_measuring:
+        if self._is_measuring:
+            self._inspection.stop_measuring()
+        else:
             self._is_measuring = True
             self._tell()
             self._tasks.start(self._measured())

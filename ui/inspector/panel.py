@@ -84,13 +84,12 @@ class InspectorPanel(QWidget):
         self._lay_out_verdict()
 
     def show_measure(self, *, can_measure: bool, is_measuring: bool) -> None:
-        """Offer to measure, or say that it is being done."""
+        """Offer to measure, or to stop that while it is being done."""
         text = tr(texts.MEASURING if is_measuring else texts.MEASURE)
         if text != self.measure.text():
             self.measure.setText(text)
             self.measure.setAccessibleName(text)
             self.measure.updateGeometry()
-        self.measure.setEnabled(not is_measuring)
         self.measure.setVisible(can_measure or is_measuring)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -24,8 +24,8 @@ FACTS = Facts(
 class MeasuredEngine(CheckedEngine):
     """Knows nothing of exactness until it is measured."""
 
-    def measure(self):
-        super().measure()
+    def measure(self, controls):
+        super().measure(controls)
         widths = (WidthFact(2, True, 0.0, 1e-5), WidthFact(3, False, 5e-5, 2e-4))
         self.told = replace(self.told, is_measured=True, exact_width=2, widths=widths)
 
@@ -188,7 +188,7 @@ def test_that_measuring_is_a_click_and_shows_what_it_found(in_window, answered, 
         await until(panel.measure.isVisible)
         assert "Not measured yet" in shown(window, "exactness")
         panel.measure.click()
-        assert (panel.measure.text(), panel.measure.isEnabled()) == ("Measuring…", False)
+        assert (panel.measure.text(), panel.measure.isEnabled()) == ("Stop measuring", True)
         await until(lambda: "Bit-equal: up to 2 tokens" in shown(window, "exactness"))
         await until(panel.measure.isHidden)
         return shown(window, "exactness")
@@ -197,6 +197,26 @@ def test_that_measuring_is_a_click_and_shows_what_it_found(in_window, answered, 
     assert engine.measured == 1
     assert "Largest difference: 5e-05 at 3 tokens" in text
     assert "Near-tie below: 0.0002" in text
+
+
+def test_that_measuring_can_be_stopped_and_asked_for_again(in_window, answered, until, errors):
+    engine = CheckedEngine(tokens=6, facts=FACTS)
+    engine.measures_long = True
+
+    async def scene(window):
+        window.menus.inspector.trigger()
+        panel = window.inspector_panel
+        await answered(window, "Why?")
+        await until(panel.measure.isVisible)
+        panel.measure.click()
+        await until(engine.measuring.is_set)
+        panel.measure.click()
+        await until(lambda: panel.measure.text() == "Measure now")
+        assert panel.measure.isVisible()
+        return shown(window, "exactness")
+
+    assert "Not measured yet" in in_window(engine, scene)
+    assert (engine.measured, engine.interrupted) == (1, 1)
 
 
 def test_that_facts_of_another_model_are_not_told_as_this_ones(in_window, answered, until, errors):
