@@ -4,8 +4,9 @@
 class Controls:
     """Two wishes, set anywhere, read by the engine once per round and between prompt chunks.
 
-    `stop` is read between the passes of a measurement too. `drafting` is None while the request's own setting holds; False switches every proposer off from
-    the next round on, True switches them on again.
+    `stop` is read between the passes of a measurement too. `drafting` is None while the request's
+    own setting holds; False switches every proposer off from the next round on, True switches them
+    on again.
     """
 
     def __init__(self) -> None:
