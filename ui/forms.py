@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from PySide6.QtCore import QRect, Qt
+from PySide6.QtCore import QEvent, QRect, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -89,6 +89,13 @@ class Sheet(QDialog):
         self._layout.addLayout(self.form)
         self.setFont(themes.current.font("body"))
         self.setMinimumWidth(themes.current.pixels(440))
+
+    def event(self, event: QEvent) -> bool:
+        """Qt's hook: rows that wrap, or say more than before, need room at once."""
+        is_done = super().event(event)
+        if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Resize):
+            self.setMinimumHeight(self._layout.totalHeightForWidth(self.width()))
+        return is_done
 
     def add(self, label: str, field: QWidget) -> None:
         """A row; the field is named by its label."""

@@ -100,7 +100,7 @@ class MainWindow(QMainWindow):
 
     def open_chat_settings(self) -> ChatSettingsSheet:
         """Let a person change the settings of the open conversation."""
-        sheet = ChatSettingsSheet(self._themes, self.view.settings, self)
+        sheet = ChatSettingsSheet(self._themes, self.view.settings, self._program.catalogue, self)
         sheet.chosen.connect(self.view.set_settings)
         sheet.open()
         return sheet

@@ -54,7 +54,9 @@ def test_that_every_field_of_the_settings_has_a_name(in_window, errors, sheet):
         made = (
             SettingsSheet(window._themes, settings, window)
             if sheet == "program"
-            else ChatSettingsSheet(window._themes, settings.defaults, window)
+            else ChatSettingsSheet(
+                window._themes, settings.defaults, window._program.catalogue, window
+            )
         )
         return unnamed(made)
 

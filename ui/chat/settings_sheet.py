@@ -1,7 +1,6 @@
 """The settings of one conversation."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from PySide6.QtCore import QRegularExpression, Signal
 from PySide6.QtGui import QRegularExpressionValidator
@@ -9,60 +8,29 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialogButtonBox,
     QDoubleSpinBox,
-    QFileDialog,
-    QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
-    QPushButton,
     QSpinBox,
     QWidget,
 )
 
+from app.catalogue import Catalogue
 from app.conversation import Settings
 from app.settings import MANY
+from app.turns import model_of
 from ui import wording
+from ui.chat import pair_text
 from ui.chat.drafter_field import DrafterField
+from ui.chat.folder_field import FolderField
 from ui.forms import ModeField, Sheet
 from ui.theme import Themes
 from ui.wording import tr
 
 
-class FolderField(QWidget):
-    """The path of a model's folder; empty means `usual`."""
-
-    def __init__(self, folder: Path | None, usual: str, title: str) -> None:
-        super().__init__()
-        self._title = title
-        self.path = QLineEdit("" if folder is None else str(folder))
-        self.path.setPlaceholderText(usual)
-        self.path.setClearButtonEnabled(True)
-        self.path.setAccessibleName(title)
-        self.button = QPushButton(tr(wording.CHOOSE))
-        self.button.setAccessibleName(title)
-        self.button.setAutoDefault(False)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.path, 1)
-        layout.addWidget(self.button)
-        self.setFocusProxy(self.path)
-        self.button.clicked.connect(self._choose)
-
-    @property
-    def folder(self) -> Path | None:
-        """What is chosen."""
-        text = self.path.text().strip()
-        return Path(text).expanduser() if text else None
-
-    def _choose(self) -> None:
-        dialog = QFileDialog(self, self._title, self.path.text())
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.fileSelected.connect(self.path.setText)
-        dialog.open()
-
-
 class ChatSettingsSheet(Sheet):
     """A form over `Settings`; what it does not show stays as it is.
+
+    Below a folder stands what the catalogue knows of it, and which other half goes with it.
 
     Signals:
         chosen: carries the new settings, when they differ.
@@ -70,13 +38,17 @@ class ChatSettingsSheet(Sheet):
 
     chosen = Signal(object)
 
-    def __init__(self, themes: Themes, settings: Settings, parent: QWidget) -> None:
+    def __init__(
+        self, themes: Themes, settings: Settings, catalogue: Catalogue, parent: QWidget
+    ) -> None:
         super().__init__(themes, tr(wording.CHAT_SETTINGS), parent)
-        self._settings = settings
+        self._settings, self._catalogue = settings, catalogue
         sampling = settings.sampling
-        self.target = FolderField(settings.target, wording.STARTER, tr(wording.CHOOSE_MODEL))
+        self.target = FolderField(
+            themes, settings.target, wording.STARTER, tr(wording.CHOOSE_MODEL)
+        )
         self.drafter = FolderField(
-            settings.drafter, tr(wording.NO_DRAFTER), tr(wording.CHOOSE_DRAFTER)
+            themes, settings.drafter, tr(wording.NO_DRAFTER), tr(wording.CHOOSE_DRAFTER)
         )
         self.runs = DrafterField(settings)
         self.drafting = QComboBox()
@@ -111,6 +83,9 @@ class ChatSettingsSheet(Sheet):
         button = QDialogButtonBox.StandardButton
         self.finish(button.Ok | button.Cancel, wording.NEXT_ANSWER)
         self.accepted.connect(self._choose)
+        for field in (self.target, self.drafter):
+            field.path.textChanged.connect(self._tell_pair)
+        self._tell_pair()
 
     @property
     def settings(self) -> Settings:
@@ -143,6 +118,16 @@ class ChatSettingsSheet(Sheet):
             sampling=sampling,
             max_tokens=self.max_tokens.value(),
         )
+
+    def _tell_pair(self) -> None:
+        chosen = replace(self._settings, target=self.target.folder, drafter=self.drafter.folder)
+        choice, find = model_of(chosen), self._catalogue.find
+        target = find(choice.target)
+        drafter = None if choice.drafter is None else find(choice.drafter)
+        has_drafter = choice.drafter is not None
+        note = pair_text.target_note(target, has_drafter=has_drafter)
+        self.target.tell(note, pair_text.hint(target))
+        self.drafter.tell(pair_text.drafter_note(drafter, target), pair_text.hint(drafter))
 
     def _choose(self) -> None:
         if self.settings != self._settings:

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QWidget
 
+from app import catalogue
 from app.conversation import Settings
 from engine.request import DrafterOptions, Drafting, Sampling
 from support.scripted import SlowEngine
@@ -11,6 +12,7 @@ from support.window import running_text
 from ui.chat.settings_sheet import ChatSettingsSheet
 from ui.theme import Themes
 
+KNOWN = catalogue.read()
 FULL = Settings(
     target=Path("/models/big"), drafter=Path("/models/small"), system="Be kind.\nBe brief.",
     sampling=Sampling(temperature=0.35, top_p=0.9, top_k=40, min_p=0.05, seed=2**64 - 1),
@@ -27,7 +29,7 @@ def parent(qtbot):
 
 @pytest.mark.parametrize("settings", [Settings(), FULL], ids=["usual", "full"])
 def test_that_an_untouched_form_changes_nothing(parent, settings):
-    sheet = ChatSettingsSheet(Themes(), settings, parent)
+    sheet = ChatSettingsSheet(Themes(), settings, KNOWN, parent)
     assert sheet.settings == settings
     chosen = []
     sheet.chosen.connect(chosen.append)
@@ -36,7 +38,7 @@ def test_that_an_untouched_form_changes_nothing(parent, settings):
 
 
 def test_that_every_field_reaches_the_settings(parent):
-    sheet = ChatSettingsSheet(Themes(), Settings(), parent)
+    sheet = ChatSettingsSheet(Themes(), Settings(), KNOWN, parent)
     sheet.target.path.setText(" /models/big ")
     sheet.drafter.path.setText("/models/small")
     sheet.system.setPlainText("Be kind.")
@@ -63,7 +65,7 @@ def test_that_every_field_reaches_the_settings(parent):
 
 
 def test_that_cancel_changes_nothing(parent):
-    sheet = ChatSettingsSheet(Themes(), Settings(), parent)
+    sheet = ChatSettingsSheet(Themes(), Settings(), KNOWN, parent)
     chosen = []
     sheet.chosen.connect(chosen.append)
     sheet.max_tokens.setValue(7)
@@ -134,7 +136,7 @@ def test_that_drafting_switched_off_in_the_form_holds_from_the_next_round(in_win
 
 
 def test_that_each_mode_says_what_it_promises_and_fast_never_claims_to_be_exact(parent):
-    sheet = ChatSettingsSheet(Themes(), Settings(), parent)
+    sheet = ChatSettingsSheet(Themes(), Settings(), KNOWN, parent)
     assert sheet.mode.mode == "guarded"  # as `Drafting` has it
     said = {}
     for mode in ("exact", "guarded", "fast"):
