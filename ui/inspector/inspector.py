@@ -16,11 +16,14 @@ from ui.chat.verdict_text import told
 from ui.chat.view import ChatView
 from ui.inspector import texts
 from ui.inspector.figures import Figures, live, of_answer
+from ui.inspector.licences import licences
 from ui.inspector.panel import InspectorPanel
 from ui.tasks import Tasks
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from app.catalogue import Found
 
 EVERY_MS = 400  # between two looks at an answer that is being written
 
@@ -52,6 +55,7 @@ class Inspector(QObject):
         self._sums = _Sums(Figures(), Figures(), None)
         self._facts: Facts | None = None
         self._facts_of: tuple[Path | None, Path | None] = (None, None)  # target, drafter
+        self._pair: tuple[Found | None, Found | None] = (None, None)  # what is chosen
         self._loaded: Loaded | None = None  # of the answer that is being written
         self._live = Figures()  # of the answer that is being written
         self._seen = 0  # of its events
@@ -83,6 +87,7 @@ class Inspector(QObject):
         messages = [] if here is None else await self._chat.messages(here)
         if look == self._looks:
             self._sums = _summed(messages)
+            self._pair = self._inspection.pair(settings)
             self._live, self._seen, self._loaded = Figures(), 0, None
             self._look()
         if self._inspection.is_busy:
@@ -118,7 +123,7 @@ class Inspector(QObject):
         sections["drafting"].tell(*texts.drafting(view.following.drafting, facts))
         progress = view.following.progress
         sections["context"].tell(texts.context(progress.used, progress.limit))
-        sections["memory"].tell(texts.memory(facts, self._loaded))
+        sections["memory"].tell([*texts.memory(facts, self._loaded), *licences(*self._pair)])
         note = texts.exactness_note(facts, is_busy=self._inspection.is_busy)
         sections["exactness"].tell(texts.exactness(facts, mode), note)
         missing = facts is not None and not facts.is_measured and not facts.fault
