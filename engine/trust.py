@@ -151,7 +151,7 @@ class Trust:
         unmeasured = _UNMEASURED.get(self.target.dtype, 1.0)
         if self.gate is None:
             return unmeasured
-        if width > self._usual[-1]:
+        if width > max([self._usual[-1], *(each.width for each in self.gate.widths)]):
             self._measure(WIDTHS, stop)
         # Between two measured widths the worse of both holds; what could not be run is the worst.
         seen = [w.width for w in self.gate.widths]

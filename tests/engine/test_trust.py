@@ -183,6 +183,20 @@ def test_that_the_widths_of_long_copies_wait_where_the_model_is_large(monkeypatc
     assert target.passes == passes
 
 
+def test_that_a_chosen_width_makes_those_of_long_copies_wait_no_less(monkeypatch):
+    monkeypatch.setattr("engine.trust._LARGE", 0)
+    target = Counted(tiny(3), tiny_config())
+    large = Trust.of(target, "weights", None)
+    large.measure(16)
+    passes = target.passes
+    assert large.margin("guarded", 16) == large.gate.margin(16)
+    large.margin("guarded", 12)
+    assert target.passes == passes
+    assert [seen.width for seen in large.gate.widths] == [2, 3, 4, 5, 6, 7, 8, 16]
+    large.margin("guarded", 17)
+    assert [seen.width for seen in large.gate.widths] == list(WIDTHS)
+
+
 def test_that_what_cannot_be_run_is_tried_again_only_after_loading():
     memo, target = Memo(), Counted(tiny(3), tiny_config())
     first = Trust.of(target, "weights", memo)
