@@ -21,7 +21,7 @@ from engine.request import DrafterOptions
 from engine.target import Target
 
 _SAFE = "The model itself still chats, without this drafter."
-_OTHER = "Use DSpark in LiquidAI's or DeepSpec's form, or Laguna's own DFlash drafter."
+_OTHER = "Use DSpark in LiquidAI's or DeepSpec's form, or DFlash in z-lab's or Laguna's."
 
 
 def taps(folder: Path) -> tuple[int, ...]:

@@ -7,13 +7,14 @@ Equations: vLLM's laguna_dflash.py for poolside/Laguna-*-DFlash, after z-lab's d
 lablup/mlxcel pull request 1771. The shared noise is that of `engine.sampling`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import mlx.core as mx
 from mlx import nn, utils
 
+from engine.drafters.borrowed import drawn, embedding, head
 from engine.drafters.dflash_config import WIDEST, DFlashConfig, check, check_pair
 from engine.drafters.dflash_context import SPARE, Window
 from engine.drafters.dflash_model import DFlashModel
@@ -21,7 +22,7 @@ from engine.drafters.dflash_weights import Plan, load, plan
 from engine.errors import DrafterRefused, ModelRefused
 from engine.packing import declared
 from engine.proposers import Context, Proposal
-from engine.sampling import draw, finite
+from engine.sampling import finite
 from engine.target import Target
 
 _PIECES = 128  # tap rows that may wait one by one before they are made one array
@@ -49,13 +50,7 @@ class DFlash:
         self.model.eval()
         flat: Any = utils.tree_flatten(self.model.parameters())
         self.nbytes = sum(array.nbytes for _, array in flat)
-        inner = target.model.model
-        self.embed: Callable[[mx.array], mx.array] = inner.embed_tokens
-        self.score: Callable[[mx.array], mx.array] = (
-            target.model.lm_head
-            if hasattr(target.model, "lm_head")
-            else inner.embed_tokens.as_linear
-        )
+        self.embed, self.score = embedding(target), head(target)
 
     def start(self) -> "DFlashDrafter":
         """A drafter for a new text."""
@@ -91,7 +86,7 @@ class DFlashDrafter:
         ids = [context.tokens[-1]] + [model.config.mask_id] * k
         block = model.embed(mx.array([ids], dtype=mx.uint32)).astype(model.dtype)
         scores = model.score(model.model.block(block, self._windows))[0]
-        return Proposal("drafter", _drawn(scores, context), finite(scores).min())
+        return Proposal("drafter", drawn(scores, context), finite(scores).min())
 
     def observe(self, tokens: Sequence[int], taps: mx.array) -> None:
         """Stage the rows of committed tokens; what no window will reach is dropped before fc."""
@@ -152,19 +147,6 @@ def open_dflash(folder: Path, raw: dict[str, Any], target: Target) -> DFlash:
         safe = "The model itself still chats, without this drafter."
         raise DrafterRefused(error.code, message, safe=safe, action=error.action) from None
     return DFlash(folder.name, config, target, plan(folder, config, said))
-
-
-def _drawn(scores: mx.array, context: Context) -> mx.array:
-    """One token a row (n, vocab), each with the noise of its own position."""
-    sampling = context.sampling
-    if not sampling.has_penalties:
-        return draw(scores, context.first, sampling)[0]
-    # Penalties see the committed tokens; counting this block's own would need them read.
-    rows = [
-        draw(scores[i : i + 1], context.first + i, sampling, context.tokens)[0]
-        for i in range(scores.shape[0])
-    ]
-    return mx.concatenate(rows)
 
 
 def _arguments(found: Plan, path: str) -> bool | dict[str, Any]:

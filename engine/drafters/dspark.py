@@ -2,8 +2,9 @@
 
 The drafter reads the target's inner streams as context rows, runs [pending, mask, mask, ...] over
 them at once, and turns the rows' scores into a chain: slot i is drawn from z_i + W2 W1[token i-1].
-Equations: deepseek-ai/DeepSpec (modeling/dspark, eval/dspark). Staged rows and the flag for broken
-numbers follow TensorFold; the shared noise is that of `engine.sampling`.
+z-lab's DFlash is this without the chain: its row i + 1 predicts the i-th guess.
+Equations: deepseek-ai/DeepSpec (modeling/dspark, eval/dspark) and z-lab/dflash. Staged rows and the
+flag for broken numbers follow TensorFold; the shared noise is that of `engine.sampling`.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ from typing import Any
 import mlx.core as mx
 from mlx import nn, utils
 
+from engine.drafters.borrowed import drawn, embedding, head
 from engine.drafters.dspark_config import DSparkConfig, check, check_pair
 from engine.drafters.dspark_context import Buffer
 from engine.drafters.dspark_model import DSparkModel
@@ -56,11 +58,13 @@ class DSpark:
         mx.eval(self.model.parameters())
         flat: Any = utils.tree_flatten(self.model.parameters())
         self.nbytes = sum(array.nbytes for _, array in flat)
-        inner = target.model.model
         self.embed: Callable[[mx.array], mx.array] = (
-            self.model.embed_tokens if "embed_tokens.weight" in tensors else inner.embed_tokens
+            self.model.embed_tokens if "embed_tokens" in self.model else embedding(target)
         )
-        self.score: Callable[[mx.array], mx.array] = self._head(target.model)
+        # Its own head, else the target's; no norm, no cap.
+        self.score: Callable[[mx.array], mx.array] = (
+            self.model.lm_head if "lm_head" in self.model else head(target)
+        )
 
     def start(self) -> "DSparkDrafter":
         """A drafter for a new text."""
@@ -75,10 +79,12 @@ class DSpark:
             Ids (k,) uint32, a float32 scalar that is 0 if a score was not finite or an id
             impossible, and the survival chances (k,) of each draft given those before it.
         """
-        heads = self.model.markov_head
         base = self.score(hidden[:, :k])[0]
+        if not self.config.rank:
+            return drawn(base, context), finite(base).min(), mx.ones((k,))
+        heads = self.model.markov_head
         before = mx.array([context.tokens[-1]], dtype=mx.uint32)
-        drawn: list[mx.array] = []
+        guesses: list[mx.array] = []
         sound: list[mx.array] = []
         chances: list[mx.array] = []
         for i in range(k):
@@ -92,9 +98,9 @@ class DSpark:
             sound.append(possible.astype(mx.float32))
             # The gathers that follow check no index. What the flag drops may not read elsewhere.
             before = mx.where(possible, id_, mx.zeros_like(id_))
-            drawn.append(before)
+            guesses.append(before)
         found = mx.concatenate(chances) if chances else mx.ones((k,))
-        return mx.concatenate(drawn), mx.concatenate(sound).min(), found
+        return mx.concatenate(guesses), mx.concatenate(sound).min(), found
 
     def _drawn(self, scores: mx.array, context: Context, i: int) -> mx.array:
         """The token of slot `i`, with the noise that the target will draw its own with."""
@@ -116,14 +122,6 @@ class DSpark:
         return mx.sigmoid(
             features @ proj.weight.astype(mx.float32)[0] + proj.bias.astype(mx.float32)
         )
-
-    def _head(self, target: Any) -> Callable[[mx.array], mx.array]:  # noqa: ANN401
-        """Scores of hidden rows: its own head, else the target's; no norm, no cap."""
-        if "lm_head" in self.model:
-            return self.model.lm_head
-        if hasattr(target, "lm_head"):
-            return target.lm_head
-        return target.model.embed_tokens.as_linear
 
 
 class DSparkDrafter:
@@ -156,13 +154,14 @@ class DSparkDrafter:
         self.forget(position)
         self._absorb()
         k = min(k, model.block)
-        ids = [context.tokens[-1]] + [model.config.mask_id] * (model.block - 1)
+        rows = model.config.rows
+        ids = [context.tokens[-1]] + [model.config.mask_id] * (rows - 1)
         block = model.embed(mx.array([ids], dtype=mx.uint32))
-        hidden = model.model.block(block, position, self._buffers)
-        drawn, sound, chances = model.chain(hidden, context, k)
+        hidden = model.model.block(block, position, self._buffers)[:, rows - model.block :]
+        guesses, sound, chances = model.chain(hidden, context, k)
         if model.confidence > 0.0:
-            drawn = drawn[: _kept(to_host(mx.cumprod(chances)), model.confidence)]
-        return Proposal("drafter", drawn, sound)
+            guesses = guesses[: _kept(to_host(mx.cumprod(chances)), model.confidence)]
+        return Proposal("drafter", guesses, sound)
 
     def observe(self, tokens: Sequence[int], taps: mx.array) -> None:
         """Stage the rows of committed tokens; many are absorbed at once, a prompt's chunk is."""
@@ -213,7 +212,7 @@ class DSparkDrafter:
 def open_dspark(
     folder: Path, raw: dict[str, Any], target: Target, options: DrafterOptions
 ) -> DSpark:
-    """Load a DSpark drafter for its target, or say why not before memory is taken.
+    """Load a drafter with an unmasked block for its target, or say why not before memory is taken.
 
     Raises:
         DrafterRefused: config, weights, pairing or settings do not fit.

@@ -1,9 +1,11 @@
-"""What a DSpark drafter says it is: two packagings, one set of rules, refusals by name.
+"""What a drafter with an unmasked block says it is: three packagings, refusals by name.
 
-LiquidAI's files (Lfm2DSparkDraftModel) keep the drafting fields in `dflash_config` and rotate
-interleaved pairs; DeepSpec's (Qwen3DSparkModel) keep them at the top and rotate halves. In both
-`block_size` counts proposals: slot 0 is one. Fields: LiquidAI's LFM2.5-*-DSpark and deepseek-ai's
-dspark_qwen3_* repositories; bounds as in mlx-vlm's qwen3_dspark and lablup/mlxcel.
+DSpark in LiquidAI's files (Lfm2DSparkDraftModel) keeps the drafting fields in `dflash_config` and
+rotates interleaved pairs; DeepSpec's (Qwen3DSparkModel) keep them at the top and rotate halves. In
+both `block_size` counts proposals: slot 0 is one. z-lab's DFlash (DFlashDraftModel) is the same
+body without the chain, its fields nested; `block_size` counts the pending token's row too.
+Fields: LiquidAI's LFM2.5-*-DSpark, deepseek-ai's dspark_qwen3_* and z-lab's Qwen3-*-DFlash-b16
+repositories; bounds as in mlx-vlm's qwen3_dspark and lablup/mlxcel.
 """
 
 from collections.abc import Mapping
@@ -13,7 +15,7 @@ from typing import Any, cast
 from engine.errors import DrafterRefused
 from engine.fields import Rule, shown
 
-LIQUID, DEEPSPEC = "Lfm2DSparkDraftModel", "Qwen3DSparkModel"
+LIQUID, DEEPSPEC, ZLAB = "Lfm2DSparkDraftModel", "Qwen3DSparkModel", "DFlashDraftModel"
 _SAFE = "The model itself still chats, without this drafter."
 _AGAIN = "Choose another drafter, or download this one again."
 _COUNT = Rule("int", 1, 1024)
@@ -26,8 +28,9 @@ _RULES: Mapping[str, Rule] = {
     "intermediate_size": Rule("int", 1, 1 << 20),
     "vocab_size": Rule("int", 1, (1 << 24) - 1),
     "rms_norm_eps": Rule("float", 1e-30, 1.0),
-    "markov_rank": Rule("int", 1, 4096),
 }
+_CHAIN: Mapping[str, Rule] = {"markov_rank": Rule("int", 1, 4096)}
+_NO_CHAIN: Mapping[str, Rule] = {"markov_rank": Rule("int", 0, 0, nullable=True)}
 _OPTIONAL: Mapping[str, Rule] = {
     "head_dim": Rule("int", 2, 4096, nullable=True),
     "draft_vocab_size": Rule("int", 1, (1 << 24) - 1, nullable=True),
@@ -42,14 +45,18 @@ _DRAFTING: Mapping[str, Rule] = {
     "target_layer_ids": _LIST,
     "num_target_layers": Rule("int", 1, 512),
     "mask_token_id": Rule("int", 0, (1 << 24) - 1),
-    "block_size": Rule("int", 1, 31),
 }
+_BLOCK, _BLOCK_WITH_PENDING = Rule("int", 1, 31), Rule("int", 2, 32)
 _MUST_BE_TRUE = ("sample_from_anchor", "confidence_head_with_markov")
 _MUST_BE_ABSENT = (
     *("is_causal", "sliding_window", "attention_bias", "final_logit_softcapping"),
     *("log_snr_conditioning", "attention_sink_bias", "dflash_query_causal", "rope_scaling"),
     *("enable_qwen35_gated_q_proj", "quantization", "quantization_config"),
+    *("conv_kernel_size", "selector_rank"),
 )
+_MUST_BE_ONE = ("input_embedding_scale", "output_multiplier")
+_LFM2 = frozenset({"lfm2", "lfm2_moe"})
+_ZLAB_TARGETS = frozenset({"qwen3", "qwen3_moe", "llama"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +64,12 @@ class DSparkConfig:
     """A checked config.
 
     Attributes:
-        packaging: `LIQUID` or `DEEPSPEC`.
+        packaging: `LIQUID`, `DEEPSPEC` or `ZLAB`.
         draft_vocab: tokens it can propose; fewer than `vocab` where a d2t table says which.
         traditional: rotates neighbouring pairs, not halves.
-        block: the most tokens it proposes at once, and the rows of its block.
+        block: the most tokens it proposes at once.
         taps: the target's layers whose streams it reads.
+        rank: of the Markov head's tables; 0 where rows stand alone.
     """
 
     packaging: str
@@ -83,19 +91,27 @@ class DSparkConfig:
     rank: int
     confidence: bool
 
+    @property
+    def rows(self) -> int:
+        """Rows of its block; of z-lab's the first, the pending token's, predicts nothing."""
+        return self.block + (self.packaging == ZLAB)
+
+    @property
+    def method(self) -> str:
+        """What this kind of drafter is called."""
+        return "DFlash" if self.packaging == ZLAB else "DSpark"
+
 
 def packaging(config: Mapping[str, Any]) -> str:
-    """Which DSpark packaging a drafter's config is, empty if none that runs here.
+    """Which packaging a drafter's config is, empty if none that runs here.
 
     `model_type` says nothing: it is that of a plain Qwen3 model.
     """
     names = architectures(config)
     if foreign(config):
         return ""
-    if LIQUID in names:
-        return LIQUID
-    if DEEPSPEC in names:
-        return DEEPSPEC
+    if named := next((kind for kind in (LIQUID, DEEPSPEC, ZLAB) if kind in names), ""):
+        return named
     if names and any("DSpark" in name for name in names):
         return ""
     nested = _object(config.get("dflash_config"))
@@ -122,22 +138,24 @@ def architectures(config: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def check(config: Mapping[str, Any]) -> DSparkConfig:
-    """The config of a DSpark drafter, every field within its bounds.
+    """The config of a drafter, every field within its bounds.
 
     Raises:
         DrafterRefused: with the field, the value found and the values allowed.
     """
     kind = packaging(config)
     nested = _object(config.get("dflash_config"))
-    if kind == LIQUID and not nested:
+    if kind != DEEPSPEC and not nested:
         found, there = config.get("dflash_config"), "dflash_config" in config
         raise refuse("dflash_config", found, "an object", there=there)
     drafting = {**config, **nested}
-    for name, rule in {**_RULES, **_DRAFTING}.items():
-        source = drafting if name in _DRAFTING else config
-        if source.get(name) is None or not rule.admits(source[name]):
-            raise refuse(name, source.get(name), rule.allowed, there=name in source)
-    for name, rule in _OPTIONAL.items():
+    block = {"block_size": _BLOCK_WITH_PENDING if kind == ZLAB else _BLOCK}
+    required = {**_RULES, **({} if kind == ZLAB else _CHAIN)}
+    for source, rules in ((config, required), (drafting, {**_DRAFTING, **block})):
+        for name, rule in rules.items():
+            if source.get(name) is None or not rule.admits(source[name]):
+                raise refuse(name, source.get(name), rule.allowed, there=name in source)
+    for name, rule in {**_OPTIONAL, **(_NO_CHAIN if kind == ZLAB else {})}.items():
         if name in config and not rule.admits(config[name]):
             raise refuse(name, config[name], rule.allowed)
     _check_fixed(drafting)
@@ -150,9 +168,13 @@ def check_pair(mine: DSparkConfig, family: str, target: Mapping[str, Any]) -> No
     Raises:
         DrafterRefused: with what the drafter was made for and what the target is.
     """
-    liquid = mine.packaging == LIQUID
-    if liquid != (family in {"lfm2", "lfm2_moe"}) or family == "laguna":
-        made = "LFM2 models" if liquid else "dense models"
+    if mine.packaging == LIQUID:
+        made, fits = "LFM2 models", family in _LFM2
+    elif mine.packaging == ZLAB:
+        made, fits = "Qwen3 and Llama models", family in _ZLAB_TARGETS
+    else:
+        made, fits = "dense models", family not in {*_LFM2, "laguna"}
+    if not fits:
         raise _mismatch(f"it was made for {made}, and the target is of the family {family}")
     pairs = (
         ("hidden size", mine.hidden, target.get("hidden_size")),
@@ -181,6 +203,9 @@ def _check_fixed(config: Mapping[str, Any]) -> None:
     for name in _MUST_BE_ABSENT:
         if config.get(name) not in (None, False):
             raise refuse(name, config[name], "only its absence, null or false")
+    for name in _MUST_BE_ONE:
+        if config.get(name, 1) != 1:
+            raise refuse(name, config[name], "only its absence or 1")
     rope = _object(config.get("rope_parameters"))
     if rope.get("rope_type", "default") != "default":
         raise refuse("rope_parameters.rope_type", rope["rope_type"], "default")
@@ -199,8 +224,8 @@ def _related(kind: str, config: Mapping[str, Any], drafting: Mapping[str, Any]) 
         raise refuse("layer_types", f"a list of {len(kinds)}", f"a list of {layers}")
     vocab = config["vocab_size"]
     draft_vocab = config.get("draft_vocab_size") or vocab
-    if draft_vocab > vocab or (kind == LIQUID and draft_vocab != vocab):
-        allowed = f"{vocab}, the vocab_size" if kind == LIQUID else f"at most {vocab}"
+    if draft_vocab > vocab or (kind != DEEPSPEC and draft_vocab != vocab):
+        allowed = f"at most {vocab}" if kind == DEEPSPEC else f"{vocab}, the vocab_size"
         raise refuse("draft_vocab_size", draft_vocab, allowed)
     mask, target_layers = drafting["mask_token_id"], drafting["num_target_layers"]
     if mask >= vocab:
@@ -216,8 +241,8 @@ def _related(kind: str, config: Mapping[str, Any], drafting: Mapping[str, Any]) 
     return DSparkConfig(
         kind, config["hidden_size"], layers, heads, kv_heads, size, config["intermediate_size"],
         vocab, draft_vocab, float(config["rms_norm_eps"]), _theta(config), neox is False,
-        drafting["block_size"], mask, taps, target_layers, config["markov_rank"],
-        config.get("enable_confidence_head", True),
+        drafting["block_size"] - (kind == ZLAB), mask, taps, target_layers,
+        config.get("markov_rank") or 0, kind != ZLAB and config.get("enable_confidence_head", True),
     )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
-"""The layers of a DSpark drafter. Parameters are named as in its files.
+"""The layers of a drafter with an unmasked block. Parameters are named as in its files.
 
-Equations: deepseek-ai/DeepSpec, deepspec/modeling/dspark.
+Equations: deepseek-ai/DeepSpec, deepspec/modeling/dspark; without the heads z-lab's dflash.
 """
 
 from collections.abc import Sequence
@@ -93,7 +93,8 @@ class DSparkModel(nn.Module):
         self.hidden_norm = nn.RMSNorm(config.hidden, eps=config.eps)
         self.norm = nn.RMSNorm(config.hidden, eps=config.eps)
         self.layers = [Layer(config) for _ in range(config.layers)]
-        self.markov_head = MarkovHead(config)
+        if config.rank:
+            self.markov_head = MarkovHead(config)
         if config.confidence:
             self.confidence_head = ConfidenceHead(config)
         if embeds:

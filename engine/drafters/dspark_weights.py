@@ -1,6 +1,6 @@
-"""The tensors of a DSpark drafter: the exact set, every shape, before one of them is read.
+"""The tensors of a drafter with an unmasked block: the exact set, every shape, before any is read.
 
-Names and shapes: LiquidAI/LFM2.5-2.6B-DSpark, deepseek-ai/dspark_qwen3_4b_block7.
+Names and shapes: LiquidAI/LFM2.5-2.6B-DSpark, deepseek-ai/dspark_qwen3_4b_block7, z-lab's dflash.
 """
 
 from collections.abc import Mapping
@@ -29,9 +29,12 @@ def shapes(config: DSparkConfig) -> dict[str, tuple[int, ...]]:
         "fc.weight": (hidden, len(config.taps) * hidden),
         "hidden_norm.weight": (hidden,),
         "norm.weight": (hidden,),
-        "markov_head.markov_w1.weight": (vocab, rank),
-        "markov_head.markov_w2.weight": (config.draft_vocab, rank),
     }
+    if rank:
+        found |= {
+            "markov_head.markov_w1.weight": (vocab, rank),
+            "markov_head.markov_w2.weight": (config.draft_vocab, rank),
+        }
     if config.confidence:
         found |= {
             "confidence_head.proj.weight": (1, hidden + rank),
@@ -123,7 +126,8 @@ def _check_tensors(config: DSparkConfig, tensors: Mapping[str, Tensor]) -> None:
         if name in wanted:
             continue
         if name not in extra:
-            raise _refused(f"holds {printable(name)}, which a DSpark drafter does not have")
+            method = config.method
+            raise _refused(f"holds {printable(name)}, which a {method} drafter does not have")
         if name != MEMBERS:
             _check_one(name, tensor, extra[name])
 

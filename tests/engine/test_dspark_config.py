@@ -10,6 +10,7 @@ import pytest
 from engine.drafters import open_drafter, taps
 from engine.drafters.dspark_config import DEEPSPEC as FLAT
 from engine.drafters.dspark_config import LIQUID as NESTED
+from engine.drafters.dspark_config import ZLAB as THIRD
 from engine.drafters.dspark_config import check, packaging
 from engine.drafters.dspark_weights import shapes
 from engine.errors import DrafterRefused
@@ -79,7 +80,7 @@ def test_that_deepspecs_published_config_rotates_halves():
         (changed(LIQUID, dflash_config__projector_type="dspark"), ""),
         (changed(LIQUID, speculators_model_type="dspark"), ""),
         (changed(DEEPSPEC, architectures=["Gemma4DSparkModel"]), ""),
-        (changed(LIQUID, architectures=["DFlashDraftModel"], markov_rank=...), ""),
+        (changed(LIQUID, architectures=["DFlashDraftModel"], markov_rank=...), THIRD),
     ],
 )
 def test_that_packagings_are_told_apart(config, kind):

@@ -14,9 +14,10 @@ from engine.proposers import Context
 from engine.request import Sampling
 from engine.target import Target
 from support.drafters import write_drafter
+from support.dspark_pairs import target_of
 from support.model_folders import resident
 from support.tiny import P, tiny, tiny_config
-from support.tiny_dspark import DEEPSPEC, LIQUID, random_weights
+from support.tiny_dspark import DEEPSPEC, LIQUID, QWEN3, ZLAB, random_weights
 from support.tiny_lfm2 import DENSE, tiny_lfm2
 
 COUNTS = [1500, pytest.param(10_000, marks=[pytest.mark.slow, pytest.mark.timeout(600)])]
@@ -44,6 +45,7 @@ def pairs():
         (LIQUID, Target(tiny_lfm2(DENSE), dict(DENSE), (0, 2))),
         (DEEPSPEC, Target(tiny(3), tiny_config(), (0, 1))),
         (DEEPSPEC | {"draft_vocab_size": 40}, Target(tiny(3), tiny_config(), (0, 1))),
+        (ZLAB, target_of(QWEN3, (0, 2))),
     )
 
 

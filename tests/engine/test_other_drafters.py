@@ -83,19 +83,6 @@ OTHERS = {
         },
         'SpecForge\'s form (projector_type dspark)',
     ),
-    "z-lab dflash for qwen3": (
-        _BACKBONE
-        | {
-            "architectures": ["DFlashDraftModel"],
-            "auto_map": {"AutoModel": "dflash.DFlashDraftModel"},
-            "block_size": 16,
-            "dflash_config": _ZLAB,
-            "num_target_layers": 36,
-            "layer_types": ["full_attention"] * 5,
-            "tie_word_embeddings": False,
-        },
-        "a DFlash drafter",
-    ),
     "embedded": (
         {"architectures": ["DeepseekV4ForCausalLM"], "model_type": "deepseek_v4"}
         | {"hidden_size": 4096, "num_hidden_layers": 43, "vocab_size": 129280}
