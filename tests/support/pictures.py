@@ -4,11 +4,13 @@ The engine plays a written answer, so that they need no model. They are for look
 """
 
 import asyncio
+import json
 import os
 import random
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import Qt
@@ -63,6 +65,20 @@ def origin(request):
     return Origin(
         "/models/a", "id", None, "", MACHINE, request.drafting.exactness, request.sampling
     )
+
+
+def lfm_pair(root):
+    """The configs of LFM2.5-2.6B and its drafter, as published as far as they are looked at."""
+    sizes = {"hidden_size": 2048, "vocab_size": 128000}
+    target = {"model_type": "lfm2", "num_hidden_layers": 30}
+    drafter = {
+        "architectures": ["Lfm2DSparkDraftModel"], "dflash_config": {"num_target_layers": 30}
+    }  # fmt: skip
+    folders = root / "LFM2.5-2.6B-MLX-bf16", root / "LFM2.5-2.6B-DSpark"
+    for folder, config in zip(folders, (target, drafter), strict=True):
+        folder.mkdir()
+        (folder / "config.json").write_text(json.dumps(config | sizes))
+    return folders
 
 
 class WrittenEngine:
@@ -245,6 +261,35 @@ class Session:
                 sheet.grab().save(str(self.folder / f"{name}-{appearance}.png"))
                 sheet.reject()
 
+    async def choose(self, settings):
+        view = self.window.view
+        view.set_settings(settings)
+        await until(lambda: view.settings == settings)
+
+    async def pair(self):
+        """What is said of an LFM pair, in the inspector and in the sheet, wide and narrow."""
+        usual = self.window.view.settings
+        with tempfile.TemporaryDirectory() as root:
+            target, drafter = lfm_pair(Path(root))
+            await self.choose(replace(usual, target=target, drafter=drafter))
+            self.window.menus.inspector.trigger()
+            self.window.resize(1180, 1180)
+            await self.both("inspector-pair")
+            for appearance in ("light", "dark"):
+                self.themes.set_appearance(appearance)
+                for name, chosen in (("pair", drafter), ("no-drafter", None)):
+                    await self.choose(replace(usual, target=target, drafter=chosen))
+                    for width in (540, 440):
+                        sheet = self.window.open_chat_settings()
+                        sheet.resize(width, 100)
+                        await asyncio.sleep(0.25)
+                        picture = f"chat-settings-{name}-{width}-{appearance}.png"
+                        sheet.grab().save(str(self.folder / picture))
+                        sheet.reject()
+            await self.choose(usual)
+        self.window.menus.inspector.trigger()
+        self.window.resize(1180, 780)
+
     async def all(self):
         window, themes = self.window, self.themes
         await until(lambda: window.isVisible())
@@ -268,6 +313,7 @@ class Session:
         themes.set_appearance("dark")
         await self.picture("answer-dark")
         await self.verdicts()
+        await self.pair()
         themes.set_appearance("light")
         self.engine.ms, self.engine.pause_at = 40, 3
         await self.ask("And in Rust?", whole=False)

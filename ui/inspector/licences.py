@@ -5,9 +5,14 @@ from ui.chat.pair_text import licence_name
 from ui.inspector.texts import NONE_YET, Line
 from ui.wording import tr
 
+_ROOM = 22  # letters of a name; the settings of the chat show all of it
+
 
 def licences(target: Found | None, drafter: Found | None) -> list[Line]:
-    """The two lines; what a licence asks and where it was read is for the pointer."""
+    """The two lines; what a licence asks and where it was read is for the pointer.
+
+    What the pointer sees is ours alone: Qt takes such a text for markup if it looks like it.
+    """
     return [
         _line(tr("Model’s licence"), target),
         _line(tr("Drafter’s licence"), drafter),
@@ -21,4 +26,6 @@ def _line(name: str, found: Found | None) -> Line:
     if licence is None:
         return Line(name, licence_name(None), tr("No licence is known here."))
     read = tr("As the folder says.") if found.stated else tr("As published, by the folder’s sizes.")
-    return Line(name, licence_name(licence), " ".join(filter(None, (licence.terms, read))))
+    known = licence_name(licence)
+    short = known if len(known) <= _ROOM else f"{known[: _ROOM - 1].rstrip()}…"
+    return Line(name, short, " ".join(filter(None, (licence.terms, read))))

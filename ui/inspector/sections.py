@@ -94,6 +94,7 @@ class Section(QWidget):
         theme, number = self._themes.current, len(self._rows)
         name = label(self._themes, "small", theme.dim)
         value = label(self._themes, "small", theme.text)
+        value.setMinimumWidth(1)  # a value may come from a folder: it never widens the panel
         end = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         self._grid.addWidget(name, number, 0)
         self._grid.addWidget(value, number, 1, end)

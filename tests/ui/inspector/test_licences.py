@@ -3,11 +3,15 @@
 import json
 from dataclasses import replace
 
+from PySide6.QtWidgets import QApplication
+
 from app import catalogue
 from app.catalogue import Found, Licence
 from support.checked import CheckedEngine
 from support.published_dspark import CONFIGS
 from ui.inspector.licences import licences
+from ui.inspector.panel import InspectorPanel
+from ui.theme import Themes
 
 KNOWN = catalogue.read()
 LFM = {"model_type": "lfm2", "hidden_size": 2048, "num_hidden_layers": 30, "vocab_size": 128000}
@@ -39,6 +43,25 @@ def test_that_nothing_is_said_of_what_is_not_known(tmp_path):
     ]  # fmt: skip
     stated = Found(tmp_path, True, None, Licence("<b>x</b>"))
     assert licences(None, stated)[1].value == "<b>x</b>"
+
+
+def test_that_a_long_name_is_shortened_and_never_a_tooltip(tmp_path):
+    name = "<b>A licence of my own</b> with a very long name"
+    found = KNOWN.find(folder(tmp_path / "a", LFM, name))
+    assert found.licence.name == name
+    line = licences(found, None)[0]
+    assert line.value == "<b>A licence of my ow…"
+    assert line.meaning == "As the folder says."
+
+
+def test_that_no_name_widens_the_panel(qtbot, tmp_path):
+    panel = InspectorPanel(Themes())
+    qtbot.addWidget(panel)
+    found = KNOWN.find(folder(tmp_path / "a", LFM, "W" * 80))
+    panel.sections["memory"].tell(licences(found, found))
+    panel.show()
+    QApplication.processEvents()
+    assert panel._area.widget().width() <= panel.width()
 
 
 def test_that_the_inspector_names_the_licences_of_what_is_chosen(
