@@ -1,5 +1,6 @@
 """What the engine was asked for in conversations: the replies in their order, and one check."""
 
+import asyncio
 from collections.abc import Generator
 from contextlib import contextmanager
 from itertools import takewhile
@@ -12,12 +13,19 @@ from engine.controls import Controls
 
 
 class AtWork:
-    """The replies that are written or wait to be, and the check that gives way to them."""
+    """The replies that are written or wait to be, and the check that gives way to them.
+
+    Attributes:
+        waiting: the check that gave way and was not given up since.
+    """
 
     def __init__(self) -> None:
         self._replies: dict[int, Reply] = {}  # by conversation, in order
         self._opening: set[int] = set()
+        self._opened = asyncio.Event()  # none is being opened
+        self._opened.set()
         self._check: Check | None = None
+        self.waiting: Check | None = None
         self._measuring: Controls | None = None
 
     @property
@@ -48,7 +56,24 @@ class AtWork:
     def begin(self, check: Check) -> None:
         """Make `check` the one check there is; one of another answer gives way to it."""
         self.give_way()
-        self._check = check
+        self._check, self.waiting = check, None
+
+    def stop_check(self) -> None:
+        """End the check, also one that waits to be made again."""
+        self.waiting = None
+        if self._check is not None:
+            self._check.stop()
+
+    async def rested(self, check: Check) -> bool:
+        """Wait until no reply is written; whether `check`, which gave way, is still wanted then.
+
+        It is not when it was stopped, when another was begun, and when its conversation went.
+        """
+        while self.is_answering:
+            await self._opened.wait()
+            for reply in list(self._replies.values()):
+                await reply.over.wait()
+        return self.waiting is check
 
     def measure(self, controls: Controls) -> None:
         """Take in a measurement of the engine; it ends between two passes for other work."""
@@ -57,7 +82,8 @@ class AtWork:
     def give_way(self) -> None:
         """End the check at its next token, and a measurement at its next pass, for other work."""
         if self._check is not None:
-            self._check.stop()
+            self._check.give_way()
+            self.waiting = self._check if self._check.gave_way else None
         self.stop_measuring()
 
     def stop_measuring(self) -> None:
@@ -69,8 +95,8 @@ class AtWork:
         """Stop what is asked for in a conversation that goes."""
         if reply := self.reply(conversation):
             reply.stop()
-        if self._check is not None and self._check.conversation == conversation:
-            self._check.stop()
+        if any(c and c.conversation == conversation for c in (self._check, self.waiting)):
+            self.stop_check()
 
     def refuse_if_busy(self, conversation: int) -> None:
         """Raises: ProblemError: the conversation is being answered."""
@@ -87,10 +113,13 @@ class AtWork:
         self.refuse_if_busy(conversation)
         self.give_way()
         self._opening.add(conversation)
+        self._opened.clear()
         try:
             yield
         finally:
             self._opening.discard(conversation)
+            if not self._opening:
+                self._opened.set()
 
     async def close(self) -> None:
         """Stop everything, and wait until what runs is saved."""

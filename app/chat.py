@@ -7,13 +7,14 @@ from app.at_work import AtWork
 from app.checking import Check, has_words_to_check
 from app.confined import Confined
 from app.conversation import Conversation, Message, Settings
-from app.problem import Problem, ProblemError
+from app.problem import ProblemError
 from app.refusals import (
     BEING_CHECKED,
     BEING_WRITTEN,
     GONE,
     NOTHING_TO_CHECK,
     NOTHING_TO_SEND,
+    unusable,
 )
 from app.reply import EngineLike, Reply, Show
 from app.settings import SettingsFile, complaints_about
@@ -183,18 +184,32 @@ class Chat:
         Raises:
             ProblemError: there is nothing to check, it is being checked, or an answer is written.
         """
-        message = await self.message(message_id)
-        conversation = await self._store.call(lambda s: s.conversation(message.conversation))
-        if not has_words_to_check(message):
-            raise ProblemError(NOTHING_TO_CHECK)
+        check = await self._check_of(message_id)
         if self.is_answering:
             raise ProblemError(BEING_WRITTEN)
         if self.checking is not None and self.checking.message == message_id:
             raise ProblemError(BEING_CHECKED)
-        choice = model_of(conversation.settings if conversation else Settings())
-        check = Check(self._engine, self._store, message, choice)
         self._work.begin(check)
         return check
+
+    async def check_again(self, check: Check) -> Check | None:
+        """Another check of the answer whose check gave way, once the engine rests.
+
+        None if it is not wanted any more, or if its model was left: none is loaded for it again.
+        """
+        while await self._work.rested(check):
+            facts = await self._engine.call(lambda engine: engine.facts(""))
+            if facts is None or facts.target != check.target:
+                break
+            again = await self._check_of(check.message)
+            if not self.is_answering and self._work.waiting is check:
+                self._work.begin(again)
+                return again
+        return None
+
+    def stop_check(self) -> None:
+        """End the check, also one that waits to be made again; its answer counts as not checked."""
+        self._work.stop_check()
 
     async def measure(self) -> None:
         """Measure how exact the loaded model is here; other work of the engine ends that."""
@@ -260,17 +275,17 @@ class Chat:
         self._work.add(reply)
         return reply
 
+    async def _check_of(self, message_id: int) -> Check:
+        message = await self.message(message_id)
+        conversation = await self._store.call(lambda s: s.conversation(message.conversation))
+        if not has_words_to_check(message):
+            raise ProblemError(NOTHING_TO_CHECK)
+        choice = model_of(conversation.settings if conversation else Settings())
+        return Check(self._engine, self._store, message, choice)
+
     def _checked(self, settings: Settings) -> Settings:
         if complaints := complaints_about(settings):
-            raise ProblemError(
-                Problem(
-                    "This setting cannot be used",
-                    complaints[0],
-                    "The old settings stand.",
-                    "Open Settings",
-                    "\n".join(complaints),
-                )
-            )
+            raise ProblemError(unusable(complaints))
         return settings
 
 

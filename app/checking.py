@@ -33,6 +33,7 @@ class Check:
         conversation: the id of its conversation.
         progress: how many tokens matched so far, and of how many.
         result: what it found; None before the end, and for good once it was stopped.
+        gave_way: other work of the engine stopped it, nobody else.
         over: set once `run` has returned or never will be.
     """
 
@@ -45,6 +46,7 @@ class Check:
     ) -> None:
         self.message, self.conversation = message.id, message.conversation
         self.result: Receipt | None = None
+        self.gave_way = False
         self.over = asyncio.Event()
         self._engine, self._store = engine, store
         self._written, self._reason = _written(message)
@@ -58,8 +60,19 @@ class Check:
 
     def stop(self) -> None:
         """End it at its next token; the answer counts as not checked."""
-        self._is_stopped = True
+        self._is_stopped, self.gave_way = True, False
         self._halt()
+
+    def give_way(self) -> None:
+        """End it for other work, unless it has ended."""
+        if self.result is None and not self._is_stopped:
+            self.stop()
+            self.gave_way = True
+
+    @property
+    def target(self) -> Path:
+        """The folder of the model that it is made by."""
+        return self._choice.target
 
     async def run(self, show: Callable[["Check"], Awaitable[None]] | None = None) -> None:
         """Check to the end, `show` the progress, and save what was found with the message.

@@ -35,3 +35,14 @@ BEING_WRITTEN = Problem(
     "Nothing was changed.",
     "Wait or stop it",
 )
+
+
+def unusable(complaints: list[str]) -> Problem:
+    """Settings with values out of bounds, at least one."""
+    return Problem(
+        "This setting cannot be used",
+        complaints[0],
+        "The old settings stand.",
+        "Open Settings",
+        "\n".join(complaints),
+    )

@@ -21,7 +21,7 @@ from ui.chat.strip import Strip
 from ui.chat.text_view import TextView
 from ui.chat.thinking import Thinking
 from ui.chat.verdict import Verdict
-from ui.chat.verdict_text import told
+from ui.chat.verdict_text import CheckState, told
 from ui.theme import Themes
 from ui.wording import tr
 
@@ -45,7 +45,7 @@ class AnswerView(MessageView):
         self.strip = self._part(Strip(themes))
         self.verdict = self._part(Verdict(themes))
         self.row = self._part(AnswerRow(themes))
-        self._check: tuple[int, int] | None = None
+        self._check: CheckState | None = None
         self._live: LiveText | None = None
         self._text: list[str] = []
         self._held: list[str] = []  # not shown yet
@@ -115,9 +115,9 @@ class AnswerView(MessageView):
         else:
             self._show(message)
 
-    def show_check(self, progress: tuple[int, int] | None) -> bool:
+    def show_check(self, check: CheckState | None) -> bool:
         """Tell how far its check is; say whether that needs another layout."""
-        self._check = progress
+        self._check = check
         return self._tell_verdict()
 
     def show_receipt(self, receipt: Receipt) -> None:

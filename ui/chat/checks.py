@@ -12,6 +12,7 @@ from app.chat import Chat
 from app.checking import Check
 from ui.chat import verdict_text
 from ui.chat.transcript import Transcript
+from ui.chat.verdict_text import CheckState
 from ui.tasks import Tasks
 from ui.wording import tr
 
@@ -20,7 +21,9 @@ FILE_NAME = "slipstream-report-{message}.json"
 
 
 class Checks(QObject):
-    """Brings the one check that runs to the transcript; other work of the engine ends it.
+    """Brings the checks to the transcript: one at a time, which gives way to all other work.
+
+    One that gave way is made again by itself, once; after that it waits to be asked for.
 
     Signals:
         changed: carries the message whose check began, went on or ended.
@@ -31,14 +34,14 @@ class Checks(QObject):
     def __init__(self, chat: Chat, tasks: Tasks, transcript: Transcript) -> None:
         super().__init__(transcript)
         self._chat, self._tasks, self._transcript = chat, tasks, transcript
+        self._states: dict[int, CheckState] = {}  # by message
         transcript.check_asked.connect(self.check)
         transcript.stop_check_asked.connect(self.stop)
         transcript.save_asked.connect(self.save)
 
-    def progress_of(self, message: int) -> tuple[int, int] | None:
-        """How far the check of `message` is, None when none runs."""
-        check = self._chat.checking
-        return check.progress if check is not None and check.message == message else None
+    def state_of(self, message: int) -> CheckState | None:
+        """How far the check of `message` is, None when there is none."""
+        return self._states.get(message)
 
     def check(self, message: int) -> None:
         """Write the answer `message` again without drafting, and compare."""
@@ -50,8 +53,9 @@ class Checks(QObject):
 
     def stop(self) -> None:
         """End the check; its answer counts as not checked."""
-        if self._chat.checking is not None:
-            self._chat.checking.stop()
+        self._chat.stop_check()
+        for message in [one for one, state in self._states.items() if state == "waiting"]:
+            self._tell(message, None)
 
     def save(self, message: int) -> None:
         """Ask where the report of `message` is to be kept, and write it there."""
@@ -69,11 +73,26 @@ class Checks(QObject):
 
     async def _check(self, message: int) -> None:
         check = await self._chat.check(message)
-        self._tell(check)
+        if not await self._gave_way(check):
+            return
+        self._tell(message, "waiting")
+        again = None
+        try:
+            again = await self._chat.check_again(check)
+        finally:
+            if again is None and self.state_of(message) == "waiting":
+                self._tell(message, "gave way")
+        if again is not None and await self._gave_way(again):
+            self._tell(message, "gave way")
+
+    async def _gave_way(self, check: Check) -> bool:
+        """Run a check; whether it ended for other work."""
+        self._tell(check.message, check.progress)
         try:
             await check.run(self._show)
         finally:
             self._end(check)
+        return check.gave_way
 
     async def _check_last(self, conversation: int) -> None:
         messages = await self._chat.messages(conversation)
@@ -81,19 +100,25 @@ class Checks(QObject):
             await self._check(messages[-1].id)
 
     async def _show(self, check: Check) -> None:
-        self._tell(check)
+        self._tell(check.message, check.progress)
         await asyncio.sleep(SHOW_SECONDS)
 
-    def _tell(self, check: Check) -> None:
-        self._transcript.show_check(check.message, check.progress)
-        self.changed.emit(check.message)
+    def _tell(self, message: int, state: CheckState | None) -> None:
+        self._states.pop(message, None)
+        if state is not None:
+            self._states[message] = state
+        self._transcript.show_check(message, state)
+        self.changed.emit(message)
 
     def _end(self, check: Check) -> None:
-        if check.result is not None:
-            self._transcript.show_receipt(check.message, check.result)
+        if check.gave_way:
+            return  # what comes of that is told next
+        if check.result is None:
+            self._tell(check.message, None)
         else:
-            self._transcript.show_check(check.message, None)
-        self.changed.emit(check.message)
+            self._states.pop(check.message, None)
+            self._transcript.show_receipt(check.message, check.result)
+            self.changed.emit(check.message)
 
     async def _save(self, message: int, path: Path) -> None:
         receipt = (await self._chat.message(message)).receipt

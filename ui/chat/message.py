@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QWidget
 from app.conversation import Message
 from app.receipts import Receipt
 from engine.events import Event
+from ui.chat.verdict_text import CheckState
 from ui.theme import Themes
 
 if TYPE_CHECKING:
@@ -66,9 +67,9 @@ class MessageView(QWidget):
         """Take in what the engine wrote since."""
         raise NotImplementedError
 
-    def show_check(self, progress: tuple[int, int] | None) -> bool:
+    def show_check(self, check: CheckState | None) -> bool:
         """Tell how far its check is; say whether that needs another layout."""
-        del progress
+        del check
         return False
 
     def show_receipt(self, receipt: Receipt) -> None:

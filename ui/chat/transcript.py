@@ -20,6 +20,7 @@ from ui.chat.places import Place, Places
 from ui.chat.popover import LinkPopover, open_in_browser
 from ui.chat.question import QuestionView
 from ui.chat.selection import Selection
+from ui.chat.verdict_text import CheckState
 from ui.theme import COLUMN, Themes
 from ui.wording import tr
 
@@ -56,7 +57,7 @@ class Transcript(QAbstractScrollArea):
         self._places = Places()
         self._follows = True
         self._is_placing = False
-        self._check: tuple[int, tuple[int, int]] | None = None  # message, progress
+        self._checks: dict[int, CheckState] = {}  # by message
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -107,17 +108,19 @@ class Transcript(QAbstractScrollArea):
             self._places.all[number].message = message
             self._tell(message.id, lambda view: view.settle(message))
 
-    def show_check(self, message_id: int, progress: tuple[int, int] | None) -> None:
+    def show_check(self, message_id: int, check: CheckState | None) -> None:
         """Tell how far the check of an answer is, None when there is none any more."""
-        self._check = None if progress is None else (message_id, progress)
+        self._checks.pop(message_id, None)
+        if check is not None:
+            self._checks[message_id] = check
         number = self._places.of(message_id)
         view = None if number is None else self._places.all[number].view
-        if number is not None and view is not None and view.show_check(progress):
+        if number is not None and view is not None and view.show_check(check):
             self._grown(self._places.all[number])
 
     def show_receipt(self, message_id: int, receipt: Receipt) -> None:
         """Tell what the check of an answer found."""
-        self._check = None
+        self._checks.pop(message_id, None)
         number = self._places.of(message_id)
         if number is not None:
             place = self._places.all[number]
@@ -257,8 +260,7 @@ class Transcript(QAbstractScrollArea):
         view.check_asked.connect(partial(self.check_asked.emit, message.id))
         view.save_asked.connect(partial(self.save_asked.emit, message.id))
         view.stop_check_asked.connect(self.stop_check_asked)
-        if self._check is not None and self._check[0] == message.id:
-            view.show_check(self._check[1])
+        view.show_check(self._checks.get(message.id))
         view.link_asked.connect(self._show_link)
         view.relaid.connect(partial(self._relaid, place))
         view.grown.connect(partial(self._grown, place))

@@ -22,11 +22,13 @@ GAP = 5  # px between the parts
 _SIGNS: dict[Kind, str] = {
     "unchecked": "unchecked",
     "running": "checking",
+    "waiting": "checking",
     "same": "same",
     "differs": "close",
     "cannot": "cannot",
     "fast": "cannot",
 }
+_UNDER_WAY = ("running", "waiting")  # what comes of it is said aloud
 
 
 class Verdict(QWidget):
@@ -70,7 +72,12 @@ class Verdict(QWidget):
             self.button.setText(told.label)
             self.button.setAccessibleName(told.label)
         self.button.setVisible(bool(told.action))
-        if was is not None and was.kind == "running" != told.kind and QAccessible.isActive():
+        if (
+            was is not None
+            and was.kind in _UNDER_WAY
+            and was.kind != told.kind
+            and QAccessible.isActive()
+        ):
             QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, told.text))
         if was is None or was.kind != told.kind:
             self.restyle()

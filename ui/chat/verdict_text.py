@@ -4,7 +4,7 @@ import math
 import time
 import unicodedata
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from app.conversation import Message
 from app.receipts import Receipt
@@ -12,7 +12,9 @@ from engine.events import Finished
 from ui import wording
 from ui.wording import tr
 
-Kind = Literal["unchecked", "running", "same", "differs", "cannot", "fast"]
+Kind = Literal["unchecked", "running", "waiting", "same", "differs", "cannot", "fast"]
+# Of a check: tokens that matched, of how many; or that it gave way, and waits to be made again.
+CheckState: TypeAlias = tuple[int, int] | Literal["waiting", "gave way"]
 Action = Literal["", "check", "stop", "save"]
 
 CHECK, STOP, SAVE = "Check this answer", "Stop", "Save report…"
@@ -37,23 +39,28 @@ class Told:
         return " ".join(part for part in (self.first, self.rest) if part)
 
 
-def told(message: Message, progress: tuple[int, int] | None, now: float) -> Told | None:
-    """What is told about `message` at `now`; None when there is nothing to check.
-
-    `progress` is that of its running check: tokens that matched, of how many.
-    """
+def told(message: Message, check: CheckState | None, now: float) -> Told | None:
+    """What is told about `message` and its check at `now`; None when there is nothing to check."""
     finished = message.finished
-    if progress is not None:
-        return _running(*progress)
+    if check == "waiting":
+        rest = tr("It starts again by itself when the engine rests.")
+        return Told("waiting", tr("The check gave way to other work."), rest, "stop", tr(STOP))
+    if isinstance(check, tuple):
+        return _running(*check)
     if message.receipt is not None:
         return _found(message.receipt, now)
-    if finished is None or not finished.proposed or message.state == "streaming":
+    if finished is None or message.state == "streaming":
         return None
-    if finished.origin is not None and finished.origin.exactness == "fast":
-        may = tr("answers may differ slightly from plain decoding.")
-        return Told("fast", tr("Fast mode:"), may)
     about = duration(finished)
     label = tr("{check} (about {time})", check=tr(CHECK), time=about) if about else tr(CHECK)
+    if check == "gave way":
+        rest = tr("the check gave way to other work.")
+        return Told("unchecked", tr("Not checked:"), rest, "check", label)
+    if not finished.proposed:
+        return None
+    if finished.origin is not None and finished.origin.exactness == "fast":
+        rest = tr("it does not promise the words of plain decoding. Not checked.")
+        return Told("fast", tr("Fast mode:"), rest, "check", label)
     return Told("unchecked", tr("Not checked."), "", "check", label)
 
 

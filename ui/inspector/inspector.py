@@ -137,8 +137,8 @@ class Inspector(QObject):
         if newest is None or self._view.is_answering:
             self._panel.show_answer(None)
         else:
-            progress = self._checks.progress_of(newest.id)
-            self._panel.show_answer(told(newest, progress, time.time()))
+            check = self._checks.state_of(newest.id)
+            self._panel.show_answer(told(newest, check, time.time()))
 
     def _facts_here(self) -> Facts | None:
         """The facts, unless another model was chosen since."""
@@ -154,7 +154,7 @@ class Inspector(QObject):
         return sums.before.plus(sums.last).plus(last if is_live else Figures())
 
     def _check_changed(self, message: int) -> None:
-        if self._checks.progress_of(message) is None:
+        if self._checks.state_of(message) is None:
             self.refresh()
         elif self._sums.newest is not None and self._sums.newest.id == message:
             self._tell_answer()

@@ -1,14 +1,23 @@
 import json
+import threading
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 
+import resources
 from app import receipts
+from engine.facts import Facts
 from support.checked import CheckedEngine
 from ui import wording
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support raise")
+
+
+FACTS = Facts(
+    resources.path("starter"), None, "", 538_000_000, 0, 31_400_000, 602_000_000, 81_000_000,
+    "float32", True, 8, (), "",
+)  # fmt: skip
 
 
 def last(window):
@@ -22,7 +31,7 @@ def kind(window):
 
 async def checked(window, until):
     last(window).verdict.button.click()
-    await until(lambda: kind(window) not in ("unchecked", "running"))
+    await until(lambda: kind(window) not in ("unchecked", "running", "fast"))
 
 
 def test_that_a_click_checks_and_the_verdict_is_there_after_a_restart(
@@ -82,6 +91,103 @@ def test_that_a_check_gives_way_to_the_next_question(in_window, answered, until,
         return kind(window)
 
     assert in_window(engine, scene) == "unchecked"
+
+
+def gives_way(window):
+    """The view of the first answer, once its check was asked for."""
+    first = last(window)
+    first.verdict.button.click()
+    return first
+
+
+def test_that_a_check_that_gave_way_says_so_and_starts_again_once_the_engine_rests(
+    in_window, answered, until, errors
+):
+    gate = threading.Event()
+    engine = CheckedEngine(tokens=5, wait_at=2, facts=FACTS)
+
+    async def scene(window):
+        await answered(window, "Why?")
+        first = gives_way(window)
+        await until(engine.checking.is_set)
+        engine.gate = gate
+        window.view.send("And?")
+        await until(lambda: first.verdict.told.kind == "waiting")
+        text = first.verdict.told.text
+        engine.go_on.set()
+        gate.set()
+        await until(lambda: first.verdict.told.kind == "same")
+        assert kind(window) == "unchecked"
+        return text
+
+    assert in_window(engine, scene) == (
+        "The check gave way to other work. It starts again by itself when the engine rests."
+    )
+
+
+def test_that_a_check_that_gave_way_twice_waits_to_be_asked_for(in_window, answered, until, errors):
+    engine = CheckedEngine(tokens=5, wait_at=2, facts=FACTS)
+
+    async def scene(window):
+        await answered(window, "Why?")
+        first = gives_way(window)
+        await until(engine.checking.is_set)
+        engine.checking.clear()
+        await answered(window, "And?")
+        await until(engine.checking.is_set)  # by itself
+        assert first.verdict.told.kind == "running"
+        engine.checking.clear()
+        await answered(window, "And then?")
+        await until(lambda: not window._tasks._running)
+        told = first.verdict.told
+        assert not engine.checking.is_set()
+        assert window.inspector._checks.state_of(first.message.id) == "gave way"
+        engine.go_on.set()
+        first.verdict.button.click()
+        await until(lambda: first.verdict.told.kind == "same")
+        return told.text, told.action
+
+    assert in_window(engine, scene) == (
+        "Not checked: the check gave way to other work.", "check",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("how", ["stop", "model", "delete", "other"])
+def test_that_a_check_that_is_not_wanted_any_more_does_not_start_again(
+    in_window, answered, until, errors, how
+):
+    gate = threading.Event()
+    engine = CheckedEngine(tokens=5, wait_at=2, facts=FACTS)
+
+    async def scene(window):
+        await answered(window, "Why?")
+        first = gives_way(window)
+        await until(engine.checking.is_set)
+        engine.checking.clear()
+        engine.gate = gate
+        window.view.send("And?")
+        await until(lambda: first.verdict.told.kind == "waiting")
+        if how == "stop":
+            first.verdict.button.click()
+            assert first.verdict.told.text == "Not checked."
+        elif how == "delete":
+            window.conversations.delete_here()
+            await until(lambda: window.view.here is None)
+        elif how == "model":
+            engine.told = None
+        gate.set()
+        await until(lambda: not window.view.is_answering)
+        if how == "other":
+            engine.go_on.set()
+            window.checks.check(last(window).message.id)
+            await until(lambda: kind(window) == "same")
+        await until(lambda: not window._tasks._running)
+        assert how == "other" or not engine.checking.is_set()
+        return first.verdict.told.text
+
+    text = in_window(engine, scene)
+    if how in ("model", "other"):
+        assert text == "Not checked: the check gave way to other work."
 
 
 def test_that_a_check_goes_on_while_another_chat_is_looked_at(in_window, answered, until, errors):
@@ -177,10 +283,15 @@ def test_that_fast_mode_is_told_at_its_answers(in_window, answered, until, error
         sheet.accept()
         await until(lambda: window.view.settings.drafting.exactness == "fast")
         await answered(window, "Why?")
-        return last(window).verdict.told.text
+        text = last(window).verdict.told.text
+        assert last(window).verdict.button.isVisible()
+        assert last(window).verdict.button.text().startswith("Check this answer")
+        await checked(window, until)
+        return text, kind(window)
 
-    text = in_window(CheckedEngine(tokens=3), scene)
-    assert text == "Fast mode: answers may differ slightly from plain decoding."
+    text, found = in_window(CheckedEngine(tokens=3), scene)
+    assert text == "Fast mode: it does not promise the words of plain decoding. Not checked."
+    assert found == "same"
 
 
 def test_that_the_menu_entry_is_worded_as_the_others(in_window, errors):

@@ -94,10 +94,24 @@ def test_that_what_was_written_before_a_continuation_is_not_claimed():
     assert "The 500 before it was continued are not part of it." in about.text
 
 
+def test_that_a_check_that_gave_way_says_so_and_what_comes_next():
+    waiting, over = told(ANSWER, "waiting", NOW), told(ANSWER, "gave way", NOW)
+    assert waiting.text == (
+        "The check gave way to other work. It starts again by itself when the engine rests."
+    )
+    assert (waiting.kind, waiting.action, waiting.label) == ("waiting", "stop", "Stop")
+    assert over.text == "Not checked: the check gave way to other work."
+    assert (over.kind, over.action) == ("unchecked", "check")
+    assert told(receipt("same"), "gave way", NOW).kind == "same"  # what was found before holds
+
+
 def test_that_fast_mode_promises_nothing_and_never_says_exact():
     fast = replace(ANSWER, finished=replace(DONE, origin=origin("fast")))
     about = told(fast, None, NOW)
-    assert about.text == "Fast mode: answers may differ slightly from plain decoding."
+    assert about.text == (
+        "Fast mode: it does not promise the words of plain decoding. Not checked."
+    )
+    assert (about.action, about.label) == ("check", "Check this answer (about 40 s)")
     assert "exact" not in about.text.lower()
     assert told(replace(fast, receipt=receipt("same").receipt), None, NOW).kind == "same"
     guarded = replace(ANSWER, finished=replace(DONE, origin=origin("guarded")))
