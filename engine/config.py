@@ -16,10 +16,13 @@ NAME = "config.json"
 _LARGEST = 8 << 20  # bytes; real ones are a few thousand
 _SAFE = "Nothing was loaded."
 _OTHER = "Choose another copy of this model, or download it again."
-_DRAFTER_NAMES = re.compile(r"dflash|dspark|eagle|medusa|draft|speculator", re.IGNORECASE)
+_DRAFTER_NAMES = re.compile(
+    r"dflash|dspark|eagle|medusa|mtp|assistant|draft|speculator", re.IGNORECASE
+)
 _DRAFTER_FIELDS = (
     *("dflash_config", "markov_rank", "speculators_model_type", "speculators_config"),
     *("eagle_config", "medusa_num_heads", "target_layer_ids", "aux_hidden_state_layer_ids"),
+    *("draft_vocab_size", "truncated_vocab_size"),
 )
 _LAYER_KINDS = ("full_attention", "sliding_attention")
 _AT_MOST = (

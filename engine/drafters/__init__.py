@@ -21,6 +21,8 @@ from engine.request import DrafterOptions
 from engine.target import Target
 
 _SAFE = "The model itself still chats, without this drafter."
+_INSIDE = "it is a whole model with a drafter inside, not a drafter of its own"
+_EMBEDDED = ("num_nextn_predict_layers", "mtp_num_hidden_layers")  # MTP heads, by their count
 _OTHER = "Use DSpark in LiquidAI's or DeepSpec's form, or DFlash in z-lab's or Laguna's."
 
 
@@ -117,13 +119,16 @@ def _reason_against(raw: Mapping[str, Any]) -> str:
     if projector is not None:
         return f"it is in SpecForge's form (projector_type {printable(str(projector))})"
     if any(str(key).startswith("dspark_") for key in raw):
-        return "it is a whole model with a drafter inside, not a drafter of its own"
+        return _INSIDE
     if other := next((name for name in names if "DSpark" in name), ""):
         return f"it is a {printable(other)}, and DSpark runs for LFM2 and for dense models only"
     kind = target_config.drafter_kind(raw)
     if not kind:
-        return "it is an ordinary model and no drafter"
-    known = {"dflash": "a DFlash", "eagle": "an EAGLE", "medusa": "a Medusa"}
+        own = raw.get("text_config")
+        fields = {**raw, **(cast("dict[str, Any]", own) if isinstance(own, dict) else {})}
+        has_heads = any(fields.get(name) for name in _EMBEDDED)
+        return _INSIDE if has_heads else "it is an ordinary model and no drafter"
+    known = {"dflash": "a DFlash", "eagle": "an EAGLE", "medusa": "a Medusa", "mtp": "an MTP"}
     text = " ".join((kind, *names, *map(str, raw))).lower()
     named = next((word for key, word in known.items() if key in text), "")
     return f"it is {kind}{f', {named} drafter' if named else ''}, and such drafters do not run here"
