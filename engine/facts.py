@@ -34,6 +34,7 @@ class Facts:
         exact_width: rows up to which a pass is bit-equal to single steps; 1 before any measurement.
         widths: what was measured, ascending.
         fault: why drafting is refused for this target, or empty.
+        note: a warning about the pair, see `events.Loaded`, or empty.
     """
 
     target: Path
@@ -49,3 +50,4 @@ class Facts:
     exact_width: int
     widths: tuple[WidthFact, ...]
     fault: str
+    note: str = ""

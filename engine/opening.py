@@ -82,6 +82,7 @@ class Model:
             1 if gate is None else gate.exact_width,
             () if gate is None else tuple(_fact(seen, gate) for seen in gate.widths),
             self.trust.fault,
+            report.note,
         )
 
 

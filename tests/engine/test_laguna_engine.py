@@ -77,6 +77,16 @@ def test_that_the_load_tells_the_drafter_and_its_bytes(engine, pair):
     assert loaded.context_limit == 4096
 
 
+def test_that_the_facts_keep_the_warning_of_the_load(engine, pair, tmp_path):
+    other = ModelChoice(pair.target, linked(tmp_path / "Laguna-tiny-DFlash-INT4", pair.drafter))
+    [loaded] = [e for e in answer(engine, other, max_tokens=2) if isinstance(e, Loaded)]
+    assert loaded.drafting_refused == ""
+    assert "its drafter's INT4" in loaded.note
+    assert engine.facts("").note == loaded.note
+    answer(engine, pair, max_tokens=2)
+    assert engine.facts("").note == ""
+
+
 @pytest.mark.parametrize("sampling", SAMPLINGS[:2], ids=["greedy", "0.7"])
 def test_that_every_accept_length_is_right_over_many_windows(engine, pair, monkeypatch, sampling):
     at, truth = truth_of(engine, pair, 90, sampling)

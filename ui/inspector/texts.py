@@ -146,11 +146,15 @@ def speed(figures: Figures) -> list[Line]:
 
 
 def drafting(now: DraftingNow, facts: Facts | None) -> tuple[list[Line], str]:
-    """Whether this chat drafts, and the sentence that says why or with what."""
+    """Whether this chat drafts, and the sentence that says why or with what; then the warning."""
     refused = now.refused or (facts.refused if facts is not None else "")
+    warning = now.note or (facts.note if facts is not None else "")
     engine_says = now.state.state if now.state is not None else "on"
     state = "off" if not now.on else engine_says
-    said = replace(now, speedup=None, refused=refused).line  # the speed has lines of its own
+    # The speed has lines of its own, and the warning holds whatever else is said.
+    said = replace(now, speedup=None, refused=refused, note="").line
+    if warning and now.on and not refused:
+        said = f"{said}\n{warning}"
     return [Line(tr("State"), tr(_STATES[state]))], said
 
 

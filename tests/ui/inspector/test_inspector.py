@@ -245,6 +245,20 @@ def test_that_a_fault_is_told_and_cannot_be_measured_away(in_window, answered, u
     assert in_window(engine, scene)
 
 
+def test_that_a_warning_about_the_pair_stands_under_drafting(in_window, answered, until, errors):
+    warning = "The model's name says INT4, its drafter's none."
+    engine = CheckedEngine(tokens=6, facts=replace(FACTS, note=warning))
+
+    async def scene(window):
+        window.menus.inspector.trigger()
+        assert warning not in shown(window, "drafting")
+        await answered(window, "Why?")
+        await until(lambda: warning in shown(window, "drafting"))
+        return window.inspector_panel.sections["drafting"].note.isVisible()
+
+    assert in_window(engine, scene)
+
+
 def test_that_the_newest_answer_is_checked_from_here(in_window, answered, until, qtbot, errors):
     engine = CheckedEngine(tokens=6, facts=FACTS, wait_at=2)
 

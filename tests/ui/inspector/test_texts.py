@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from app.conversation import Settings
+from engine.drafters import precision
 from engine.events import DraftingState, Loaded
 from engine.facts import Facts, WidthFact
 from ui import wording
@@ -150,6 +151,22 @@ def test_that_drafting_says_its_state_and_why():
     fault = now.after(DraftingState("off", "Look for the fault in the cache."))
     assert texts.drafting(fault, None)[0][0].value == "off"
     assert "Look for the fault" in texts.drafting(fault, None)[1]
+
+
+def test_that_a_warning_about_the_pair_stands_whatever_else_is_said():
+    warning = precision.note(Path("Laguna-S-2.1-INT4"), Path("Laguna-S-2.1-DFlash"))
+    assert warning
+    now = DraftingNow(Settings(drafter=Path("/models/small")))
+    told = now.after(Loaded("a", "d", 1, 1, 8192, note=warning))
+    paused = DraftingState("paused", "slower", 36.2, 41.4, 128)
+    for known, facts in ((told, None), (now, replace(FACTS, note=warning))):  # of another chat
+        assert texts.drafting(known, facts)[1] == f"Guesses from small\n{warning}"
+        first, second = texts.drafting(known.after(paused), facts)[1].splitlines()
+        assert first.startswith("Paused: 36 tok/s drafted")
+        assert second == warning
+        assert texts.drafting(known.switched(False), facts)[1] == wording.DRAFT_OFF
+    refused = texts.drafting(told, replace(FACTS, refused="Not for this model."))
+    assert refused[1] == "Copies only: Not for this model."
 
 
 def test_that_the_heading_names_this_machine(monkeypatch):
