@@ -7,8 +7,9 @@ sizes of a family: a fine-tune has them too.
 """
 
 import logging
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -91,22 +92,26 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A model with its drafter, if one is known. A `mixture` routes each token to a few experts."""
+    """A model with its known drafters. A `mixture` routes each token to a few experts.
+
+    `gain` and `memory` were measured with the first drafter.
+    """
 
     name: str
     mixture: bool
     target: Half
-    drafter: Half | None
+    drafters: tuple[Half, ...]
     gain: Gain | None
     memory: Memory | None
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a folder is. `pair` is the one it belongs to, as its drafter if `is_drafter`.
+    """What a folder is.
 
     Attributes:
         is_drafter: it is one by its config, known or not.
+        pair: the one it belongs to, and `half` what it is of it.
         stated: the licence that the folder itself names.
         licence: that one, else the published one, else None.
     """
@@ -114,14 +119,8 @@ class Found:
     folder: Path
     is_drafter: bool
     pair: Pair | None
+    half: Half | None
     stated: Licence | None
-
-    @property
-    def half(self) -> Half | None:
-        """Its half of the pair."""
-        if self.pair is None:
-            return None
-        return self.pair.drafter if self.is_drafter else self.pair.target
 
     @property
     def licence(self) -> Licence | None:
@@ -131,10 +130,16 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The known pairs; `problem` says why there are none."""
+    """The known pairs; `problem` says why there are none.
+
+    Attributes:
+        licences: by the short name that model pages use.
+        titles: what a text of a licence begins with.
+    """
 
     pairs: tuple[Pair, ...] = ()
-    licences: tuple[tuple[Licence, tuple[str, ...]], ...] = ()  # each with its other names
+    licences: Mapping[str, Licence] = field(default_factory=dict[str, Licence])
+    titles: tuple[tuple[str, Licence], ...] = ()
     problem: Problem | None = None
 
     def find(self, folder: Path) -> Found | None:
@@ -146,18 +151,27 @@ class Catalogue:
         except (ModelRefused, OSError):
             return None
         is_drafter = bool(config.drafter_kind(fields))
-        fits = _is_drafter_of if is_drafter else _is_target_of
-        pair = next((pair for pair in self.pairs if fits(fields, pair)), None)
-        return Found(folder, is_drafter, pair, self._named(licence_file.stated(folder)))
+        fits = _is_drafter if is_drafter else _is_target
+        pair, half = next(
+            (
+                (pair, half)
+                for pair in self.pairs
+                for half in (pair.drafters if is_drafter else (pair.target,))
+                if fits(fields, half.shape)
+            ),
+            (None, None),
+        )
+        return Found(folder, is_drafter, pair, half, self._named(licence_file.stated(folder)))
 
     def _named(self, text: str) -> Licence | None:
         """The licence that a text begins with, or its first line; None of no text."""
         start = " ".join(text.split())[:_START].casefold()
+        if start in self.licences:
+            return self.licences[start]
         places = [
-            (start.find(name), licence)
-            for licence, names in self.licences
-            for name in names
-            if name in start
+            (match.start(), licence)
+            for words, licence in self.titles
+            if (match := re.search(rf"(?<!\w){re.escape(words)}(?!\w)", start))
         ]
         if places:
             return min(places, key=lambda place: place[0])[1]
@@ -191,26 +205,25 @@ def read(path: Path | None = None) -> Catalogue:
 def _catalogue(fields: Fields) -> Catalogue:
     fields.need("licences", "pairs")
     licences: dict[str, Licence] = {}
-    names: list[tuple[Licence, tuple[str, ...]]] = []
+    titles: list[tuple[str, Licence]] = []
     for one in fields.parts("licences"):
         one.need("id", "name", "aliases", "terms", "source")
         licence = Licence(one.text("name"), one.text("terms"))
         licences[one.text("id")] = licence
-        known = (one.text("id"), licence.name, *one.texts("aliases"))
-        names.append((licence, tuple(name.casefold() for name in known)))
+        names = (licence.name, *one.texts("aliases"))
+        titles += [(name.casefold(), licence) for name in names]
     pairs = tuple(_pair(one, licences) for one in fields.parts("pairs"))
-    return Catalogue(pairs, tuple(names))
+    return Catalogue(pairs, licences, tuple(titles))
 
 
 def _pair(fields: Fields, licences: Mapping[str, Licence]) -> Pair:
-    fields.need("name", "mixture", "target", "drafter", "gain", "memory")
-    drafter, gain = fields.maybe_part("drafter"), fields.maybe_part("gain")
-    memory = fields.maybe_part("memory")
+    fields.need("name", "mixture", "target", "drafters", "gain", "memory")
+    gain, memory = fields.maybe_part("gain"), fields.maybe_part("memory")
     return Pair(
         fields.text("name"),
         fields.flag("mixture", False),
         _half(fields.part("target"), licences),
-        None if drafter is None else _half(drafter, licences),
+        tuple(_half(drafter, licences) for drafter in fields.parts("drafters")),
         None if gain is None else _gain(gain),
         None if memory is None else _memory(memory),
     )
@@ -248,20 +261,14 @@ def _memory(fields: Fields) -> Memory:
     return Memory(fields.number("gigabytes", 1, 0, 4096), fields.text("of"), fields.text("source"))
 
 
-def _is_target_of(fields: Mapping[str, Any], pair: Pair) -> bool:
-    shape = pair.target.shape
-    return fields.get("model_type") == shape.kind and _fits(
-        fields, shape, fields.get("num_hidden_layers")
-    )
+def _is_target(fields: Mapping[str, Any], shape: Shape) -> bool:
+    layers = fields.get("num_hidden_layers")
+    return fields.get("model_type") == shape.kind and _fits(fields, shape, layers)
 
 
-def _is_drafter_of(fields: Mapping[str, Any], pair: Pair) -> bool:
-    if pair.drafter is None:
-        return False
-    nested = fields.get("dflash_config")
-    drafting = cast("dict[str, Any]", nested) if isinstance(nested, dict) else fields
-    names = fields.get("architectures")
-    shape = pair.drafter.shape
+def _is_drafter(fields: Mapping[str, Any], shape: Shape) -> bool:
+    nested, names = fields.get("dflash_config"), fields.get("architectures")
+    drafting = {**fields, **(cast("dict[str, Any]", nested) if isinstance(nested, dict) else {})}
     return (
         isinstance(names, list)
         and shape.kind in cast("list[Any]", names)

@@ -103,15 +103,18 @@ def _joined(row: tuple[str, ...], widths: list[int]) -> str:
 
 
 def _rows(pair: Pair, here: Iterable[Found]) -> list[tuple[str, ...]]:
-    """A line for the model and one for its drafter."""
-    there = {one.is_drafter for one in here if one.pair is pair}
-    rows = [_row("", pair.target, "", is_here=False in there)]
-    if pair.drafter is None:
+    """A line for the model and one for each drafter; the gain is that of the first."""
+    there = [one.half for one in here]
+    rows = [_row("", pair.target, "", is_here=pair.target in there)]
+    if not pair.drafters:
         return [*rows, ("  no drafter is known", "", "", "", "")]
     gain = pair.gain
     numbers = [] if gain is None else [f"{gain.low:.1f}", f"{gain.high:.1f}"]
     faster = " to ".join(dict.fromkeys(numbers)) + " ×" * bool(numbers)
-    return [*rows, _row("  ← ", pair.drafter, faster, is_here=True in there)]
+    for drafter in pair.drafters:
+        rows.append(_row("  ← ", drafter, faster, is_here=drafter in there))
+        faster = ""
+    return rows
 
 
 def _row(mark: str, half: Half, faster: str, *, is_here: bool) -> tuple[str, ...]:
@@ -130,7 +133,7 @@ def _size(parameters: int | None) -> str:
 
 def _licences(known: Catalogue) -> list[str]:
     """What each licence asks, and what none means."""
-    lines = [f"{licence.name}: {licence.terms}" for licence, _ in known.licences]
+    lines = [f"{licence.name}: {licence.terms}" for licence in known.licences.values()]
     page = f'"{SEE_PAGE}": no licence is known here. Look before you use it.'
     return [*lines, page[0].upper() + page[1:]]
 
@@ -139,7 +142,7 @@ def _notes(known: Catalogue) -> list[str]:
     """What others measured, and that nothing of this is shipped."""
     dense = [pair.gain for pair in known.pairs if pair.gain is not None and not pair.mixture]
     low, high = min(gain.low for gain in dense), max(gain.high for gain in dense)
-    mixtures = ", ".join(pair.name for pair in known.pairs if pair.mixture and pair.drafter)
+    mixtures = ", ".join(pair.name for pair in known.pairs if pair.mixture and pair.drafters)
     return [
         f"Others report {low:.1f} to {high:.1f} times the plain speed on Apple silicon for dense "
         "models,",

@@ -38,7 +38,12 @@ DRAFTERS = {
     "LiquidAI/LFM2.5-8B-A1B-DSpark": CONFIGS["LFM2.5-8B-A1B-DSpark"],
     "poolside/Laguna-XS-2.1-DFlash": XS,
     "deepseek-ai/dspark_qwen3_4b_block7": QWEN,
-}
+    "z-lab/Qwen3-8B-DFlash-b16": {
+        "architectures": ["DFlashDraftModel"], "model_type": "qwen3", "hidden_size": 4096,
+        "num_hidden_layers": 5, "num_target_layers": 36, "vocab_size": 151936,
+        "dflash_config": {"mask_token_id": 151669, "target_layer_ids": [1, 9, 17, 25, 33]},
+    },
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +72,7 @@ def test_that_the_shipped_file_is_whole_and_says_where_each_fact_is_from(known):
     assert known.problem is None
     assert [pair.name for pair in known.pairs] == list(TARGETS)
     for pair in known.pairs:
-        halves = [pair.target, *([pair.drafter] if pair.drafter else [])]
+        halves = [pair.target, *pair.drafters]
         for said in (*halves, *([pair.gain] if pair.gain else []), *([pair.memory] if pair.memory else [])):  # fmt: skip
             assert len(said.source) > 10
         for half in halves:
@@ -83,8 +88,7 @@ def test_that_every_licence_is_named_as_published(known):
     names = {
         half.repositories[0]: half.licence and half.licence.name
         for pair in known.pairs
-        for half in (pair.target, pair.drafter)
-        if half
+        for half in (pair.target, *pair.drafters)
     }
     assert {name for name in names if name.startswith("LiquidAI/")} == {
         name for name, licence in names.items() if licence == LFM
@@ -94,15 +98,15 @@ def test_that_every_licence_is_named_as_published(known):
     # Their pages state none, so none is guessed.
     assert {n for n in names if names[n] is None} == {
         *(f"deepseek-ai/dspark_qwen3_{size}_block7" for size in ("4b", "8b", "14b")),
-        *("openbmb/MiniCPM5-2B", "openbmb/MiniCPM5-2B-DSpark"),
+        *("openbmb/MiniCPM5-2B", "openbmb/MiniCPM5-2B-DSpark", "z-lab/Qwen3-4B-DFlash-b16"),
     }
-    terms = {licence.name: licence.terms for licence, _ in known.licences}
+    terms = {licence.name: licence.terms for licence in known.licences.values()}
     assert all(terms.values())
     assert "10 million US dollars of yearly revenue" in terms[LFM]
 
 
 def test_that_published_counts_are_in_it(known):
-    halves = {h.repositories[0]: h for p in known.pairs for h in (p.target, p.drafter) if h}
+    halves = {h.repositories[0]: h for p in known.pairs for h in (p.target, *p.drafters)}
     assert halves["LiquidAI/LFM2.5-1.2B-Instruct-DSpark"].parameters == 295_725_953
     assert halves["LiquidAI/LFM2.5-2.6B-DSpark"].parameters == 327_707_521
     assert halves["LiquidAI/LFM2.5-2.6B"].parameters == 2_697_198_592
@@ -122,7 +126,7 @@ def test_that_a_drafter_is_known_by_its_sizes(known, folder, name):
     found = known.find(folder(DRAFTERS[name]))
     assert found.is_drafter
     assert found.half.repositories[0] == name
-    assert found.half is found.pair.drafter
+    assert found.half in found.pair.drafters
 
 
 @pytest.mark.parametrize("field", NAMES[:4])
@@ -157,7 +161,10 @@ SAID = {
     "an unknown file": ({"LICENSE": "\n## My Own  Terms\nnever sell it"}, "My Own Terms"),
     "readme": ({"README_md": "---\nlanguage: en\nlicense: apache-2.0\ntags: [a]\n---\ntext"}, "Apache License 2.0"),
     "other by name": ({"README_md": "---\nlicense: other\nlicense_name: 'lfm1.0'\n---"}, LFM),
-    "a list": ({"README_md": "---\nlicense:\n- mit\n---"}, "mit"),
+    "a list": ({"README_md": "---\nlicense:\n- mit\n---"}, "MIT License"),
+    "another by a word inside": ({"LICENSE": "Permit to be Limited\nSubmit it"}, "Permit to be Limited"),
+    "another version": ({"LICENSE": "LFM Open License v2.0"}, "LFM Open License v2.0"),
+    "another by its beginning": ({"LICENSE": "LFM Open License v1.05"}, "LFM Open License v1.05"),
 }  # fmt: skip
 
 
@@ -228,7 +235,7 @@ DAMAGED = {
     "a list": "[]",
     "nothing in it": "{}",
     "no source": without("pairs", 2, "target", "source"),
-    "no licence field": without("pairs", 2, "drafter", "licence"),
+    "no licence field": without("pairs", 2, "drafters", 0, "licence"),
     "an unknown licence": with_value("free", "pairs", 1, "target", "licence"),
     "a number as text": with_value("16", "pairs", 1, "target", "shape", "layers"),
     "a gain that shrinks": with_value(0.2, "pairs", 1, "gain", "high"),

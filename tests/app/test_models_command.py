@@ -51,10 +51,9 @@ def test_that_every_half_is_a_line_with_its_licence(models, starter):
     assert (code, err) == (0, "")
     lines = {line.removeprefix("  ← ").split("  ")[0]: line for line in out.splitlines()}
     for pair in catalogue.read().pairs:
-        for half in (pair.target, pair.drafter):
-            if half is not None:
-                name = half.licence.name if half.licence else "see the model's page"
-                assert name in lines[half.repositories[0]]
+        for half in (pair.target, *pair.drafters):
+            name = half.licence.name if half.licence else "see the model's page"
+            assert name in lines[half.repositories[0]]
     assert "2.7 B" in lines["LiquidAI/LFM2.5-2.6B"]
     assert "328 M" in lines["LiquidAI/LFM2.5-2.6B-DSpark"]
     assert "2.2 to 3.7 ×" in lines["LiquidAI/LFM2.5-2.6B-DSpark"]
@@ -87,7 +86,7 @@ def test_that_json_has_all_of_it(models, home, tmp_path):
     assert code == 0
     report = json.loads(out)
     pair = next(one for one in report["pairs"] if one["name"] == "LFM2.5-2.6B")
-    assert pair["drafter"]["licence"]["name"] == "LFM Open License v1.0"
+    assert pair["drafters"][0]["licence"]["name"] == "LFM Open License v1.0"
     assert (pair["gain"]["low"], pair["gain"]["high"]) == (2.24, 3.72)
     assert pair["gain"]["source"]
     assert pair["here"] == [str(target)]

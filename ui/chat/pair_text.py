@@ -28,9 +28,10 @@ def target_note(target: Found | None, *, has_drafter: bool) -> str:
             return tr(IS_DRAFTER)
         return tr(IS_DRAFTER_OF, repository=pair.target.repositories[0])
     said = " ".join(_known(target, None))
-    if pair is None or pair.drafter is None or has_drafter:
+    if pair is None or not pair.drafters or has_drafter:
         return said
-    fits = [tr(GOES_WITH, repository=pair.drafter.repositories[0]), *_gain(pair)]
+    names = [drafter.repositories[0] for drafter in pair.drafters]
+    fits = [tr(GOES_WITH, repository=tr(" or ").join(names)), *_gain(pair)]
     return f"{said}\n{' '.join(fits)}"
 
 

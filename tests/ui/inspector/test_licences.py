@@ -27,21 +27,21 @@ def folder(path, config, licence=""):
 
 def test_that_each_half_has_a_line_and_the_terms_are_for_the_pointer(tmp_path):
     target = KNOWN.find(folder(tmp_path / "a", LFM))
-    drafter = KNOWN.find(folder(tmp_path / "b", CONFIGS["LFM2.5-2.6B-DSpark"], "MIT License\n…"))
+    drafter = KNOWN.find(folder(tmp_path / "b", CONFIGS["LFM2.5-2.6B-DSpark"], "Own License\n…"))
     first, second = licences(target, drafter)
     assert (first.name, first.value) == ("Model’s licence", "LFM Open License v1.0")
     assert "10 million US dollars" in first.meaning
     assert first.meaning.endswith("As published, by the folder’s sizes.")
-    assert (second.name, second.value) == ("Drafter’s licence", "MIT License")
+    assert (second.name, second.value) == ("Drafter’s licence", "Own License")
     assert second.meaning == "As the folder says."
 
 
 def test_that_nothing_is_said_of_what_is_not_known(tmp_path):
-    unknown = Found(tmp_path, False, None, None)
+    unknown = Found(tmp_path, False, None, None, None)
     assert [(line.value, line.meaning) for line in licences(unknown, None)] == [
         ("see its page", "No licence is known here."), ("–", ""),
     ]  # fmt: skip
-    stated = Found(tmp_path, True, None, Licence("<b>x</b>"))
+    stated = Found(tmp_path, True, None, None, Licence("<b>x</b>"))
     assert licences(None, stated)[1].value == "<b>x</b>"
 
 
