@@ -7,6 +7,7 @@ from app.at_work import AtWork
 from app.checking import Check, has_words_to_check
 from app.confined import Confined
 from app.conversation import Conversation, Message, Settings
+from app.pairs import seeded
 from app.problem import ProblemError
 from app.refusals import (
     BEING_CHECKED,
@@ -72,7 +73,8 @@ class Chat:
 
     async def new(self, settings: Settings | None = None) -> Conversation:
         """A new conversation, with the usual settings if none are given."""
-        chosen = self._checked(settings or self._settings.current.defaults)
+        app = self._settings.current
+        chosen = self._checked(settings or seeded(app, app.defaults))
         return await self._store.call(lambda store: store.add_conversation(chosen))
 
     async def rename(self, conversation_id: int, title: str) -> None:

@@ -40,6 +40,14 @@ class DraftMark:
 
 
 @dataclass(frozen=True, slots=True)
+class Pair:
+    """A model and its drafter, as folders; `target` None means the starter."""
+
+    target: Path | None
+    drafter: Path | None
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The settings of one conversation: a snapshot; the defaults only seed new ones.
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from app.conversation import Settings
+from app.conversation import Pair, Settings
 from app.fields import Fields, parsed
 from app.files import aside_name, write_whole
 from app.problem import Problem
@@ -32,13 +32,17 @@ class WindowState:
 
 @dataclass(frozen=True, slots=True)
 class AppSettings:
-    """Everything that is not of one conversation. `defaults` only seeds new conversations."""
+    """Everything that is not of one conversation. `defaults` only seeds new conversations.
+
+    `plain_pairs` are those whose new conversations begin with drafting off.
+    """
 
     appearance: Appearance = "system"
     text_size: float = 1.0
     send_key: SendKey = "enter"
     defaults: Settings = field(default_factory=Settings)
     window: WindowState = field(default_factory=WindowState)
+    plain_pairs: tuple[Pair, ...] = ()
 
 
 class SettingsFile:
@@ -59,7 +63,11 @@ class SettingsFile:
             OSError: the file could not be written; its old content stands.
         """
         self.current = settings
-        plain = {**asdict(settings), "defaults": settings_to_plain(settings.defaults)}
+        plain = {
+            **asdict(settings),
+            "defaults": settings_to_plain(settings.defaults),
+            "plain_pairs": [_folders(asdict(pair)) for pair in settings.plain_pairs],
+        }
         write_whole(self._path, json.dumps(plain, indent=2, ensure_ascii=False).encode())
 
     def _read(self) -> AppSettings:
@@ -99,10 +107,13 @@ class SettingsFile:
 
 def settings_to_plain(settings: Settings) -> dict[str, object]:
     """The settings of a conversation as a JSON object."""
-    plain: dict[str, object] = asdict(settings)
-    for key in ("target", "drafter"):
-        plain[key] = None if plain[key] is None else str(plain[key])
-    return plain
+    return _folders(asdict(settings))
+
+
+def _folders(plain: dict[str, object]) -> dict[str, object]:
+    """The same with the folders of model and drafter as text."""
+    folders = {key: plain[key] for key in ("target", "drafter")}
+    return plain | {key: None if path is None else str(path) for key, path in folders.items()}
 
 
 def settings_from(fields: Fields) -> Settings:
@@ -167,6 +178,9 @@ def _app_settings(fields: Fields) -> AppSettings:
         send_key=fields.choice("send_key", usual.send_key, ("enter", "mod+enter")),
         defaults=settings_from(fields.part("defaults")),
         window=_window(fields.part("window")),
+        plain_pairs=tuple(
+            Pair(pair.path("target"), pair.path("drafter")) for pair in fields.parts("plain_pairs")
+        ),
     )
 
 

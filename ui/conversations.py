@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 from app.chat import Chat
+from app.pairs import seeded
 from app.settings import SettingsFile
 from ui import wording
 from ui.chat.view import ChatView
@@ -52,7 +53,8 @@ class Conversations(QObject):
 
     def new(self) -> None:
         """Begin an empty chat."""
-        self._view.start_new(self._settings.current.defaults)
+        app = self._settings.current
+        self._view.start_new(seeded(app, app.defaults))
 
     def open(self, conversation: int) -> None:
         """Show a conversation that is listed."""

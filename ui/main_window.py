@@ -8,12 +8,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QMessageBox, QVBoxLayout, QWidget
 
+from app.pairs import seeded
 from app.problem import Problem
 from app.program import Program
 from app.version import program_version
 from engine.events import Event, Failed, Loaded
 from ui import icons, placement, wording
 from ui.chat.checks import Checks
+from ui.chat.pair_switch import PairSwitch
 from ui.chat.settings_sheet import ChatSettingsSheet
 from ui.chat.view import ChatView
 from ui.conversations import Conversations
@@ -65,8 +67,11 @@ class MainWindow(QMainWindow):
         self.sidebar = Sidebar(themes)
         self.title_bar = TitleBar(themes)
         self.problem_bar = ProblemBar(themes, _is_doable)
-        self.view = ChatView(program.chat, tasks, themes, settings.current.defaults)
+        self.view = ChatView(
+            program.chat, tasks, themes, seeded(settings.current, settings.current.defaults)
+        )
         self.checks = Checks(program.chat, tasks, self.view.transcript)
+        self.pairs = PairSwitch(program.chat, settings, tasks, self.view)
         self.inspector_panel = InspectorPanel(themes)
         self.inspector_panes = Panes(self.inspector_panel, self.view, at_end=True)
         self.inspector = Inspector(
@@ -101,7 +106,7 @@ class MainWindow(QMainWindow):
     def open_chat_settings(self) -> ChatSettingsSheet:
         """Let a person change the settings of the open conversation."""
         sheet = ChatSettingsSheet(self._themes, self.view.settings, self._program.catalogue, self)
-        sheet.chosen.connect(self.view.set_settings)
+        sheet.chosen.connect(self.pairs.choose)
         sheet.open()
         return sheet
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.conversation import Settings
+from app.conversation import Pair, Settings
 from app.settings import AppSettings, SettingsFile, WindowState, complaints_about
 from engine.request import DrafterOptions, Drafting, Sampling
 
@@ -15,6 +15,7 @@ OTHER = AppSettings(
     "mod+enter",
     Settings(Path("/models/ü"), Path("/d"), "Be kind.", Sampling(0.1, seed=3), Drafting("off", True, 9), 9, ("a",), False, False, DrafterOptions(8, 0.25)),
     WindowState(-20, 30, 800, 600, True, 200, 7),
+    plain_pairs=(Pair(None, Path("/d")), Pair(Path("/models/ü"), None)),
 )  # fmt: skip
 
 

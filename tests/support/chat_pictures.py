@@ -13,7 +13,7 @@ sys.path[:0] = [str(Path(__file__).parents[2])]
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication
 
-from app.conversation import DraftMark, Failure, Message
+from app.conversation import DraftMark, Failure, Message, Pair
 from app.receipts import Receipt
 from engine.events import Finished, Round, TextDelta
 from engine.origin import Machine, Origin
@@ -153,8 +153,8 @@ def scenes() -> dict[str, tuple[list[Message], tuple[int, int]]]:
                     answer(4, "Each comparison throws", 12, state="cancelled", finished=finished(rounds(12), saved_s=(-0.42, 1.2), speedup=None, plain_steps=3)),
                     message(5, "user", "And?"), message(6, "assistant", "", state="damaged"),
                     message(7, "user", "?"), answer(8, "Half a", 6, state="interrupted", finished=None)], high),
-        "verdicts": (verdicts(), (1180, 1240)),
-        "verdicts-narrow": (verdicts(), (400, 1560)),
+        "verdicts": (verdicts(), (1180, 1900)),
+        "verdicts-narrow": (verdicts(), (400, 2700)),
         "rtl": ([message(1, "user", "اشرح البحث الثنائي"), answer(2, ARABIC, 30)], wide),
     }  # fmt: skip
 
@@ -177,6 +177,14 @@ def verdicts() -> list[Message]:
         receipt("same", before=500),
     )
     made = [answer(2 * n + 2, text, 12, marks=(), receipt=one) for n, one in enumerate(found)]
+    by_pair = [Origin("/a", "", f"/{name}", "", MACHINE, "guarded", Sampling()) for name in "bc"]
+    for n, one in enumerate(by_pair):
+        done = finished(made[-1].rounds, origin=one)
+        differs = receipt(
+            "differs", tokens=387, at=387, drafted=" however", plain=" but\n", gap=0.031
+        )
+        made.append(answer(14 + 2 * n, text, 12, marks=(), finished=done, receipt=differs))
+    made += [answer(18 + n, text, 12, marks=()) for n in range(2)]
     fast = finished(made[-1].rounds, origin=Origin("", "", None, "", MACHINE, "fast", Sampling()))
     made.append(answer(20, text, 12, marks=(), finished=fast))
     return made
@@ -199,6 +207,9 @@ def main(folder: Path) -> None:
                     view.strip.grid.choose(20)
             if name.startswith("verdicts"):
                 transcript.show_check(4, (312, 912))
+                transcript.show_check(18, "waiting")
+                transcript.show_check(19, "gave way")
+                transcript.show_plain_pairs([Pair(Path("/a"), Path("/c"))])
             for _ in range(60):
                 app.processEvents()
                 transcript.grab()

@@ -45,7 +45,6 @@ class AnswerView(MessageView):
         self.strip = self._part(Strip(themes))
         self.verdict = self._part(Verdict(themes))
         self.row = self._part(AnswerRow(themes))
-        self._check: CheckState | None = None
         self._live: LiveText | None = None
         self._text: list[str] = []
         self._held: list[str] = []  # not shown yet
@@ -197,6 +196,7 @@ class AnswerView(MessageView):
         self.verdict.check_asked.connect(self.check_asked)
         self.verdict.stop_asked.connect(self.stop_check_asked)
         self.verdict.save_asked.connect(self.save_asked)
+        self.verdict.pair_asked.connect(self.pair_asked)
         for part in (self.body, self.thinking, self.strip):
             part.relaid.connect(self.relaid)
 
@@ -243,8 +243,8 @@ class AnswerView(MessageView):
             part.setVisible(is_shown)
 
     def _tell_verdict(self) -> bool:
-        about = None if self._is_streaming else told(self.message, self._check, time.time())
-        return self.verdict.show_told(about)
+        about = (self.message, self._check, time.time(), self._plain_pairs)
+        return self.verdict.show_told(None if self._is_streaming else told(*about))
 
     def _write(self, text: str) -> None:
         if self._live is None:  # an answer that had ended goes on

@@ -1,11 +1,12 @@
 """What a question and an answer have in common: parts under each other, laid out in a width."""
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, TypeVar
 
 from PySide6.QtCore import QPoint, Signal
 from PySide6.QtWidgets import QWidget
 
-from app.conversation import Message
+from app.conversation import Message, Pair
 from app.receipts import Receipt
 from engine.events import Event
 from ui.chat.verdict_text import CheckState
@@ -30,6 +31,7 @@ class MessageView(QWidget):
         branch_asked: carries the step to another version.
         action_asked: carries what the button beside a failure says.
         check_asked, stop_check_asked, save_asked: as they say, for an answer's verdict.
+        pair_asked: carries whether its pair is to draft.
     """
 
     relaid = Signal()
@@ -44,10 +46,13 @@ class MessageView(QWidget):
     check_asked = Signal()
     stop_check_asked = Signal()
     save_asked = Signal()
+    pair_asked = Signal(bool)
 
     def __init__(self, themes: Themes, message: Message) -> None:
         super().__init__()
         self._themes, self.message = themes, message
+        self._check: CheckState | None = None
+        self._plain_pairs: Collection[Pair] = ()
         self.body: TextView
 
     @property
@@ -71,6 +76,11 @@ class MessageView(QWidget):
         """Tell how far its check is; say whether that needs another layout."""
         del check
         return False
+
+    def show_plain_pairs(self, pairs: Collection[Pair]) -> bool:
+        """Tell for which pairs drafting is off; say whether that needs another layout."""
+        self._plain_pairs = pairs
+        return self.show_check(self._check)
 
     def show_receipt(self, receipt: Receipt) -> None:
         """Tell what its check found."""

@@ -1,6 +1,6 @@
 """The messages of a conversation; only those near what is seen are built."""  # long: one widget
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QWidget
 
-from app.conversation import Message
+from app.conversation import Message, Pair
 from app.receipts import Receipt
 from engine.events import Event
 from ui.chat import words
@@ -40,6 +40,7 @@ class Transcript(QAbstractScrollArea):
         problem_action_asked: carries what the button beside a failed answer says.
         check_asked, save_asked: carry an answer that is to be checked, or whose report to save.
         stop_check_asked: a person wants no check any more.
+        pair_asked: carries an answer and whether the pair that wrote it is to draft.
     """
 
     regenerate_asked = Signal(int)
@@ -50,6 +51,7 @@ class Transcript(QAbstractScrollArea):
     check_asked = Signal(int)
     save_asked = Signal(int)
     stop_check_asked = Signal()
+    pair_asked = Signal(int, bool)
 
     def __init__(self, themes: Themes, open_link: Callable[[str], None] = open_in_browser) -> None:
         super().__init__()
@@ -58,6 +60,7 @@ class Transcript(QAbstractScrollArea):
         self._follows = True
         self._is_placing = False
         self._checks: dict[int, CheckState] = {}  # by message
+        self._plain_pairs: Collection[Pair] = ()
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -117,6 +120,13 @@ class Transcript(QAbstractScrollArea):
         view = None if number is None else self._places.all[number].view
         if number is not None and view is not None and view.show_check(check):
             self._grown(self._places.all[number])
+
+    def show_plain_pairs(self, pairs: Collection[Pair]) -> None:
+        """Tell for which pairs drafting is off."""
+        self._plain_pairs = pairs
+        for place in self._places.all:
+            if place.view is not None and place.view.show_plain_pairs(pairs):
+                self._grown(place)
 
     def show_receipt(self, message_id: int, receipt: Receipt) -> None:
         """Tell what the check of an answer found."""
@@ -260,7 +270,9 @@ class Transcript(QAbstractScrollArea):
         view.check_asked.connect(partial(self.check_asked.emit, message.id))
         view.save_asked.connect(partial(self.save_asked.emit, message.id))
         view.stop_check_asked.connect(self.stop_check_asked)
+        view.pair_asked.connect(partial(self.pair_asked.emit, message.id))
         view.show_check(self._checks.get(message.id))
+        view.show_plain_pairs(self._plain_pairs)
         view.link_asked.connect(self._show_link)
         view.relaid.connect(partial(self._relaid, place))
         view.grown.connect(partial(self._grown, place))

@@ -1,4 +1,4 @@
-"""The verdict about an answer: a sign, its words, and the one thing that can be done."""
+"""The verdict about an answer: a sign, its words, and what can be done."""
 
 from typing import TYPE_CHECKING
 
@@ -36,11 +36,13 @@ class Verdict(QWidget):
 
     Signals:
         check_asked, stop_asked, save_asked: a person wants it.
+        pair_asked: carries whether the pair of the answer is to draft.
     """
 
     check_asked = Signal()
     stop_asked = Signal()
     save_asked = Signal()
+    pair_asked = Signal(bool)
 
     def __init__(self, themes: Themes) -> None:
         super().__init__()
@@ -53,6 +55,10 @@ class Verdict(QWidget):
         self._rest.setWordWrap(True)
         self.button = Button(themes, kind="link", parent=self)
         self.button.clicked.connect(self._act)
+        self.also = Button(themes, kind="link", parent=self)
+        self.also.clicked.connect(self._act_also)
+        self.also.setToolTip(verdict_text.pair_help())
+        self.also.setAccessibleDescription(verdict_text.pair_help())
         self.setToolTip(verdict_text.scope())
         self.hide()
 
@@ -68,10 +74,11 @@ class Verdict(QWidget):
             label.setVisible(bool(text))
         self.setAccessibleName(told.text)
         self.setAccessibleDescription(verdict_text.scope())
-        if told.label != self.button.text():
-            self.button.setText(told.label)
-            self.button.setAccessibleName(told.label)
-        self.button.setVisible(bool(told.action))
+        for button, label in ((self.button, told.label), (self.also, told.also_label)):
+            if label != button.text():
+                button.setText(label)
+                button.setAccessibleName(label)
+            button.setVisible(bool(label))
         if (
             was is not None
             and was.kind in _UNDER_WAY
@@ -81,14 +88,13 @@ class Verdict(QWidget):
             QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, told.text))
         if was is None or was.kind != told.kind:
             self.restyle()
-            return True
-        return False
+        return was is None or not was.kind == told.kind == "running"  # whose line keeps its width
 
     @property
     def line_width(self) -> int:
         """The px that it takes in one line."""
         px = self._themes.current.pixels
-        width = px(SIGN) + self._first.sizeHint().width() + self._button_width
+        width = px(SIGN) + self._first.sizeHint().width() + self._buttons_width
         if self._rest.text():
             metrics = self._rest.fontMetrics()
             width += px(GAP) + metrics.horizontalAdvance(self._rest.text()) + 4
@@ -104,19 +110,29 @@ class Verdict(QWidget):
         height, x = line, left + first
         if self._rest.text():
             if is_one_line:
-                rest = self.line_width - x - self._button_width
+                rest = self.line_width - x - self._buttons_width
                 self._rest.setGeometry(x + px(GAP), 0, rest - px(GAP), line)
                 x += rest
             else:
                 below = self._rest.heightForWidth(width - left)
                 self._rest.setGeometry(left, line - px(GAP), width - left, below)
                 height += below
-        hint = self.button.sizeHint()
-        if x + self._button_width > width:  # not even beside the first words
-            self.button.setGeometry(left - 4, height - px(GAP), hint.width(), hint.height())
-            return height + hint.height() if self.button.text() else height
-        self.button.setGeometry(x + px(GAP), (line - hint.height()) // 2, hint.width(), line)
-        return height
+        if x + self._buttons_width <= width:
+            self._place_buttons(x + px(GAP), (line - self.button.sizeHint().height()) // 2, width)
+            return height
+        # not even beside the first words
+        return self._place_buttons(left - 4, height - px(GAP), width) + px(GAP)
+
+    def _place_buttons(self, x: int, y: int, width: int) -> int:
+        """Put the buttons beside each other as far as they fit; return where they end."""
+        gap, left, end = self._themes.current.pixels(GAP), x, y
+        for button in self._buttons:
+            hint = button.sizeHint()
+            if x > left and x + hint.width() > width:
+                x, y = left, end
+            button.setGeometry(x, y, hint.width(), hint.height())
+            x, end = x + hint.width() + gap, y + hint.height()
+        return end
 
     def restyle(self) -> None:
         """The theme is another one."""
@@ -139,9 +155,16 @@ class Verdict(QWidget):
         painter.end()
 
     @property
-    def _button_width(self) -> int:
-        hint = self.button.sizeHint().width()
-        return self._themes.current.pixels(GAP) + hint if self.button.text() else 0
+    def _buttons(self) -> list[Button]:
+        return [button for button in (self.button, self.also) if button.text()]
+
+    @property
+    def _buttons_width(self) -> int:
+        gap = self._themes.current.pixels(GAP)
+        return sum(gap + button.sizeHint().width() for button in self._buttons)
+
+    def _act_also(self) -> None:
+        self.pair_asked.emit(self.told is not None and self.told.also == "pair on")
 
     def _act(self) -> None:
         action: Action = self.told.action if self.told else ""

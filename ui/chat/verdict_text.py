@@ -3,10 +3,12 @@
 import math
 import time
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from app.conversation import Message
+from app.conversation import Message, Pair
+from app.pairs import pair_that_wrote
 from app.receipts import Receipt
 from engine.events import Finished
 from ui import wording
@@ -15,9 +17,11 @@ from ui.wording import tr
 Kind = Literal["unchecked", "running", "waiting", "same", "differs", "cannot", "fast"]
 # Of a check: tokens that matched, of how many; or that it gave way, and waits to be made again.
 CheckState: TypeAlias = tuple[int, int] | Literal["waiting", "gave way"]
-Action = Literal["", "check", "stop", "save"]
+Action = Literal["", "check", "stop", "save", "pair off", "pair on"]
 
 CHECK, STOP, SAVE = "Check this answer", "Stop", "Save report…"
+PAIR_OFF, MODEL_OFF = "Turn drafting off for this pair", "Turn drafting off for this model"
+ON_AGAIN = "Turn drafting on again"
 LONGEST = 24  # characters that are shown of a token
 _SEEN = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽"}
 _UNSEEN = ("Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp", "Zs")  # categories without a picture
@@ -25,13 +29,15 @@ _UNSEEN = ("Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp", "Zs")  # categories without
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A verdict in words: its first ones, the rest, and the one thing to do."""
+    """A verdict in words: its first ones, the rest, the one thing to do and perhaps another."""
 
     kind: Kind
     first: str
     rest: str = ""
     action: Action = ""
     label: str = ""
+    also: Action = ""
+    also_label: str = ""
 
     @property
     def text(self) -> str:
@@ -39,8 +45,16 @@ class Told:
         return " ".join(part for part in (self.first, self.rest) if part)
 
 
-def told(message: Message, check: CheckState | None, now: float) -> Told | None:
-    """What is told about `message` and its check at `now`; None when there is nothing to check."""
+def told(
+    message: Message,
+    check: CheckState | None,
+    now: float,
+    plain_pairs: Collection[Pair] | None = None,
+) -> Told | None:
+    """What is told about `message` and its check at `now`; None when there is nothing to check.
+
+    `plain_pairs` are those with drafting off for new chats; None offers no such switch.
+    """
     finished = message.finished
     if check == "waiting":
         rest = tr("It starts again by itself when the engine rests.")
@@ -48,7 +62,10 @@ def told(message: Message, check: CheckState | None, now: float) -> Told | None:
     if isinstance(check, tuple):
         return _running(*check)
     if message.receipt is not None:
-        return _found(message.receipt, now)
+        found, pair = _found(message.receipt, now), pair_that_wrote(message)
+        if found.kind != "differs" or plain_pairs is None or pair is None:
+            return found
+        return _with_switch(found, pair, is_off=pair in plain_pairs)
     if finished is None or message.state == "streaming":
         return None
     about = duration(finished)
@@ -150,6 +167,25 @@ def _differs(receipt: Receipt) -> Told:
         _before(receipt),
     ]
     return Told("differs", first, _joined(rest), "save", tr(SAVE))
+
+
+def _with_switch(found: Told, pair: Pair, *, is_off: bool) -> Told:
+    """A difference with the switch of its pair."""
+    if not is_off:
+        label = tr(MODEL_OFF if pair.drafter is None else PAIR_OFF)
+        return replace(found, also="pair off", also_label=label)
+    off = tr("Drafting is off for this pair: its new chats begin without.")
+    if pair.drafter is None:
+        off = tr("Drafting is off for this model: its new chats begin without.")
+    return replace(found, rest=f"{found.rest} {off}", also="pair on", also_label=tr(ON_AGAIN))
+
+
+def pair_help() -> str:
+    """What switching a pair means."""
+    return tr(
+        "For new chats with this model and drafter, and for this chat if it uses them. Other chats "
+        "keep their switch."
+    )
 
 
 def _before(receipt: Receipt) -> str:

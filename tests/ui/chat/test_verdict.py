@@ -16,6 +16,7 @@ SAME = Told("same", "Same as without drafting:", "9 of 9 tokens. Checked here, t
 DIFFERS = Told(
     "differs", "Differs at token 388.", "With drafting “a” · without “b”.", "save", "Save"
 )
+PAIR = replace(DIFFERS, also="pair off", also_label="Turn drafting off for this pair")
 UNCHECKED = Told("unchecked", "Not checked.", "", "check", "Check this answer (about 40 s)")
 RUNNING = Told("running", "Writing it again…", "3 of 9 tokens match so far.", "stop", "Stop")
 DONE = Finished("stop", (1,), (7, 8, 9), "", 3, 4, 2, 42.0, "on", plain_ms=400.0, first_token_s=0.4)
@@ -47,6 +48,19 @@ def test_that_the_one_action_is_reached_by_the_keyboard(verdict, qtbot, told, si
     assert verdict.button.accessibleName() == told.label
     with qtbot.waitSignal(getattr(verdict, signal)):
         qtbot.keyClick(verdict.button, Qt.Key.Key_Space)
+
+
+@pytest.mark.parametrize(("also", "on"), [("pair off", False), ("pair on", True)])
+def test_that_the_pair_is_switched_by_the_keyboard(verdict, qtbot, also, on):
+    verdict.show_told(replace(PAIR, also=also))
+    assert verdict.also.focusPolicy() & Qt.FocusPolicy.TabFocus
+    assert verdict.also.accessibleName() == PAIR.also_label
+    assert "this model and drafter" in verdict.also.accessibleDescription()
+    with qtbot.waitSignal(verdict.pair_asked) as asked:
+        qtbot.keyClick(verdict.also, Qt.Key.Key_Space)
+    assert asked.args == [on]
+    verdict.show_told(DIFFERS)
+    assert verdict.also.isHidden()
 
 
 def test_that_a_verdict_without_an_action_has_no_button(verdict):
@@ -83,7 +97,7 @@ def test_that_good_and_bad_have_their_colour_in_both_appearances(verdict, themes
 
 
 def test_that_all_words_are_there_however_narrow_it_is(verdict):
-    for told in (SAME, DIFFERS, UNCHECKED, RUNNING):
+    for told in (SAME, DIFFERS, PAIR, UNCHECKED, RUNNING):
         verdict.show_told(told)
         for width in (700, 420, 220):
             height = verdict.lay_out(width)
@@ -128,6 +142,16 @@ def test_that_progress_moves_nothing_once_it_is_shown(transcript, answer):
         places.append((answer.verdict.geometry(), answer.row.geometry(), answer.geometry()))
     assert len(set(map(str, places))) == 1
     assert "113 of 113 tokens match so far" in answer.verdict.told.text
+
+
+def test_that_other_words_of_the_same_kind_are_laid_out_anew(transcript, answer):
+    before = answer.verdict.geometry()
+    transcript.show_check(2, "gave way")
+    assert answer.verdict.told.kind == "unchecked"
+    rest = answer.verdict._rest
+    assert answer.verdict.geometry() != before
+    assert answer.verdict.rect().contains(rest.geometry())
+    assert not rest.geometry().intersects(answer.verdict._first.geometry())
 
 
 def test_that_a_check_is_shown_anew_when_its_answer_is(transcript, answer, message):

@@ -1,9 +1,10 @@
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from app.conversation import Message
+from app.conversation import Message, Pair
 from app.receipts import Receipt
 from engine.events import Finished
 from engine.origin import Origin
@@ -103,6 +104,28 @@ def test_that_a_check_that_gave_way_says_so_and_what_comes_next():
     assert over.text == "Not checked: the check gave way to other work."
     assert (over.kind, over.action) == ("unchecked", "check")
     assert told(receipt("same"), "gave way", NOW).kind == "same"  # what was found before holds
+
+
+@pytest.mark.parametrize(
+    ("drafter", "label", "off"),
+    [
+        ("/d", "Turn drafting off for this pair", "Drafting is off for this pair"),
+        (None, "Turn drafting off for this model", "Drafting is off for this model"),
+    ],
+)
+def test_that_a_difference_offers_to_turn_its_pair_off_and_then_on_again(drafter, label, off):
+    done = replace(DONE, origin=replace(origin("guarded"), drafter=drafter))
+    found = replace(receipt("differs", tokens=3, at=3, drafted="a", plain="b"), finished=done)
+    pair = Pair(Path("/a"), drafter and Path(drafter))
+    about = told(found, None, NOW, ())
+    assert (about.action, about.also, about.also_label) == ("save", "pair off", label)
+    after = told(found, None, NOW, [pair])
+    assert (after.also, after.also_label) == ("pair on", "Turn drafting on again")
+    assert after.text == f"{about.text} {off}: its new chats begin without."
+    assert told(found, None, NOW, [Pair(Path("/b"), None)]).also == "pair off"
+    assert told(found, None, NOW).also == ""
+    assert told(replace(found, receipt=receipt("same").receipt), None, NOW, [pair]).also == ""
+    assert told(replace(found, finished=DONE), None, NOW, ()).also == ""
 
 
 def test_that_fast_mode_promises_nothing_and_never_says_exact():
