@@ -1,5 +1,6 @@
 """The known pairs: the file, what a folder is of them, and what a folder says of its licence."""
 
+import asyncio
 import json
 import os
 
@@ -8,8 +9,12 @@ import pytest
 import resources
 from app import catalogue
 from app.catalogue import Licence
+from app.conversation import Settings
+from app.folders import Folders
+from app.program import running
 from support.published import XS
 from support.published_dspark import CONFIGS
+from support.scripted import SlowEngine
 from support.tiny_dspark import DEEPSPEC
 
 LFM = "LFM Open License v1.0"
@@ -260,3 +265,24 @@ def test_that_a_missing_file_is_a_damaged_one(tmp_path):
     assert catalogue.read(tmp_path / "none.json").problem is not None
     (tmp_path / "bytes.json").write_bytes(b"\xff\x00")
     assert catalogue.read(tmp_path / "bytes.json").problem is not None
+
+
+def test_that_the_program_lives_with_a_damaged_file_and_says_so(tmp_path, monkeypatch):
+    path = tmp_path / "damaged.json"
+    path.write_text("{")
+    shipped = resources.path
+    monkeypatch.setattr(
+        resources, "path", lambda name: path if name == catalogue.NAME else shipped(name)
+    )
+
+    async def scene():
+        async with running(Folders.below(tmp_path), engine=SlowEngine) as program:
+            target, drafter = program.inspection.pair(Settings())
+            return program, target, drafter
+
+    program, target, drafter = asyncio.run(scene())
+    assert [problem.title for problem in program.problems] == [
+        "The list of known models is damaged"
+    ]
+    assert program.catalogue.pairs == ()
+    assert (target.pair, target.licence.name, drafter) == (None, "Apache License", None)
