@@ -70,6 +70,17 @@ def test_that_the_drafter_is_told_from_its_target(config, found):
     assert is_dflash(config) is found
 
 
+@pytest.mark.parametrize("text", [None, "", "[1]", '{"model_type": "laguna", '])
+def test_that_a_folder_without_a_readable_config_is_no_drafter(text, laguna, tmp_path):
+    if text is not None:
+        (tmp_path / "config.json").write_text(text)
+    with pytest.raises(DrafterRefused, match=r"config\.json"):
+        open_drafter(tmp_path, laguna)
+    with pytest.raises(ModelRefused, match=r"config\.json") as refusal:
+        check_model(tmp_path)
+    assert "drafter" not in refusal.value.message
+
+
 BAD = {
     "causal": ({"dflash_config__causal": False}, "causal is false; allowed is true"),
     "draft vocabulary": ({"draft_vocab_size": 32}, "draft_vocab_size is 32; allowed is 64"),

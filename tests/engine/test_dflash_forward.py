@@ -93,6 +93,25 @@ def test_that_many_appends_are_one(name, pieces, tmp_path):
         assert {window.end for window in drafter._windows} == {200}
 
 
+@pytest.mark.parametrize("name", ["pair", "windows", "one-layer"])
+@pytest.mark.parametrize("before", [0, 80], ids=["empty", "full"])
+def test_that_a_few_rows_in_pieces_leave_the_very_bits_of_one_append(name, before, tmp_path):
+    pair, end = Pair(tmp_path, name), before + 8
+    taps = mx.random.normal((end, pair.weights["fc.weight"].shape[1]), key=mx.random.key(2))
+    found = []
+    for pieces in ((8,), (2, 1, 4, 1), (1,) * 8):
+        drafter, at = pair.opened.start(), 0
+        for n in (before, *pieces):
+            drafter.observe(TOKENS[at : at + n], taps[at : at + n])
+            drafter._absorb()
+            at += n
+        arrays = [array for window in drafter._windows for array in window.arrays]
+        found.append([*arrays, mx.array(pair.scores(drafter, 9))])
+    assert all(window.end == end for window in drafter._windows)
+    for other in found[1:]:
+        assert all(mx.array_equal(a, b) for a, b in zip(found[0], other, strict=True))
+
+
 def test_that_each_mistake_would_be_seen(tmp_path):
     pair = Pair(tmp_path, "windows")
     drafter, taps = pair.after(30)
