@@ -5,13 +5,14 @@ import json
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import mlx.core as mx
 
 from engine import config as target_config
 from engine.checkpoint import survey
 from engine.drafters import dflash_config, dspark_config
+from engine.drafters.contract import SAFE, architectures, inner, of_drafter, refuse_setting
 from engine.drafters.dflash import open_dflash
 from engine.drafters.dspark import open_dspark
 from engine.errors import DrafterRefused, ModelRefused
@@ -20,7 +21,6 @@ from engine.proposers import DrafterModel
 from engine.request import DrafterOptions
 from engine.target import Target
 
-_SAFE = "The model itself still chats, without this drafter."
 _INSIDE = "it is a whole model with a drafter inside, not a drafter of its own"
 _EMBEDDED = ("num_nextn_predict_layers", "mtp_num_hidden_layers")  # MTP heads, by their count
 _OTHER = "Use DSpark in LiquidAI's or DeepSpec's form, or DFlash in z-lab's or Laguna's."
@@ -80,12 +80,7 @@ def _refuse_options(options: DrafterOptions) -> None:
     elif options.confidence > 0.0:
         reason = "a DFlash drafter has no confidence head, so drafts cannot be cut by confidence"
     if reason:
-        raise DrafterRefused(
-            "drafter_setting",
-            f"This drafter does not run so: {reason}.",
-            safe=_SAFE,
-            action="Use it as released: 0 bits and no confidence limit.",
-        )
+        raise refuse_setting(reason)
 
 
 def _raw(folder: Path) -> dict[str, Any]:
@@ -93,15 +88,10 @@ def _raw(folder: Path) -> dict[str, Any]:
     try:
         raw = target_config.parse(folder)
     except ModelRefused as error:
-        raise DrafterRefused(
-            error.code,
-            f"The drafter {folder.name}: {error.message}",
-            safe=_SAFE,
-            action=error.action,
-        ) from None
+        raise of_drafter(folder, error) from None
     if reason := _reason_against(raw):
         message = f"{folder.name} cannot draft here: {reason}."
-        raise DrafterRefused("drafter_kind", message, safe=_SAFE, action=_OTHER)
+        raise DrafterRefused("drafter_kind", message, safe=SAFE, action=_OTHER)
     return raw
 
 
@@ -109,11 +99,8 @@ def _reason_against(raw: Mapping[str, Any]) -> str:
     """Why a config is not that of a drafter that runs here; empty if it is one."""
     if dspark_config.packaging(raw) or dflash_config.is_dflash(raw):
         return ""
-    nested = raw.get("dflash_config")
-    projector = (
-        cast("dict[str, Any]", nested).get("projector_type") if isinstance(nested, dict) else None
-    )
-    names = dspark_config.architectures(raw)
+    projector = inner(raw, "dflash_config").get("projector_type")
+    names = architectures(raw)
     if any(str(key).startswith("speculators_") for key in raw):
         return "it is in the form of vLLM's speculators, whose slots count from one further on"
     if projector is not None:
@@ -124,8 +111,7 @@ def _reason_against(raw: Mapping[str, Any]) -> str:
         return f"it is a {printable(other)}, and DSpark runs for LFM2 and for dense models only"
     kind = target_config.drafter_kind(raw)
     if not kind:
-        own = raw.get("text_config")
-        fields = {**raw, **(cast("dict[str, Any]", own) if isinstance(own, dict) else {})}
+        fields = {**raw, **inner(raw, "text_config")}
         has_heads = any(fields.get(name) for name in _EMBEDDED)
         return _INSIDE if has_heads else "it is an ordinary model and no drafter"
     known = {"dflash": "a DFlash", "eagle": "an EAGLE", "medusa": "a Medusa", "mtp": "an MTP"}

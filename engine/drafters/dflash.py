@@ -15,11 +15,12 @@ import mlx.core as mx
 from mlx import nn, utils
 
 from engine.drafters.borrowed import drawn, embedding, head
+from engine.drafters.contract import of_drafter
 from engine.drafters.dflash_config import WIDEST, DFlashConfig, check, check_pair
 from engine.drafters.dflash_context import SPARE, Window
 from engine.drafters.dflash_model import DFlashModel
 from engine.drafters.dflash_weights import Plan, load, plan
-from engine.errors import DrafterRefused, ModelRefused
+from engine.errors import ModelRefused
 from engine.packing import declared
 from engine.proposers import Context, Proposal
 from engine.sampling import finite
@@ -143,9 +144,7 @@ def open_dflash(folder: Path, raw: dict[str, Any], target: Target) -> DFlash:
     try:
         said = declared(raw)
     except ModelRefused as error:
-        message = f"The drafter {folder.name}: {error.message}"
-        safe = "The model itself still chats, without this drafter."
-        raise DrafterRefused(error.code, message, safe=safe, action=error.action) from None
+        raise of_drafter(folder, error) from None
     return DFlash(folder.name, config, target, plan(folder, config, said))
 
 

@@ -8,39 +8,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from engine.drafters.dspark_config import architectures, foreign, refuse
-from engine.errors import DrafterRefused
+from engine.drafters import contract
+from engine.drafters.contract import Body, architectures, foreign, mismatch, refuse
 from engine.fields import Rule
 
 NAME = "DFlashLagunaForCausalLM"
-_SAFE = "The model itself still chats, without this drafter."
-_COUNT = Rule("int", 1, 1024)
 _SLIDING = "sliding_attention"
 _RULES: Mapping[str, Rule] = {
-    "hidden_size": Rule("int", 1, 1 << 16),
-    "intermediate_size": Rule("int", 1, 1 << 20),
-    "num_hidden_layers": Rule("int", 1, 64),
-    "num_attention_heads": _COUNT,
-    "num_key_value_heads": _COUNT,
-    "vocab_size": Rule("int", 1, (1 << 24) - 1),
+    **contract.SIZES,
     "layer_types": Rule("texts", choices=(_SLIDING,)),
 }
 _OPTIONAL: Mapping[str, Rule] = {
+    **contract.OPTIONAL,
     "model_type": Rule("text", choices=("laguna",)),
-    "head_dim": Rule("int", 2, 4096, nullable=True),
-    "rms_norm_eps": Rule("float", 1e-30, 1.0),
-    "rope_theta": Rule("float", 1.0, 1e12),
+    "rms_norm_eps": contract.EPSILON,
+    "rope_theta": contract.THETA,
     "hidden_act": Rule("text", choices=("silu", "swish"), nullable=True),
     "sliding_window": Rule("int", 2, 1 << 20, nullable=True),
     "sliding_windows": Rule("ints", 2, 1 << 20, nullable=True),
-    "draft_vocab_size": Rule("int", 1, (1 << 24) - 1, nullable=True),
     "num_experts": Rule("int", 0, 0, nullable=True),
     "eagle_aux_hidden_state_layer_ids": Rule("ints", 1, 512, nullable=True),
-}
-_DRAFTING: Mapping[str, Rule] = {
-    "mask_token_id": Rule("int", 0, (1 << 24) - 1),
-    "num_target_layers": Rule("int", 1, 512),
-    "target_layer_ids": Rule("ints", 0, 511),
 }
 WIDEST = 512  # rows of a block, the pending token's included
 _BLOCK = Rule("int", 2, WIDEST)
@@ -51,30 +38,17 @@ _MUST_BE_ABSENT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DFlashConfig:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DFlashConfig(Body):
     """A checked config.
 
     Attributes:
         windows: for each layer, how many positions a row sees, its own included.
         block: rows of the block it was trained with; the first is the pending token's.
-        taps: the target's layers whose streams it reads.
     """
 
-    hidden: int
-    layers: int
-    heads: int
-    kv_heads: int
-    head_dim: int
-    intermediate: int
-    vocab: int
-    eps: float
-    rope_theta: float
     windows: tuple[int, ...]
     block: int
-    mask_id: int
-    taps: tuple[int, ...]
-    target_layers: int
 
 
 def is_dflash(config: Mapping[str, Any]) -> bool:
@@ -98,13 +72,9 @@ def check(config: Mapping[str, Any]) -> DFlashConfig:
     if not isinstance(found, dict):
         raise refuse("dflash_config", found, "an object", there="dflash_config" in config)
     nested = cast("dict[str, Any]", found)
-    for source, rules in ((config, _RULES), (nested, _DRAFTING)):
-        for name, rule in rules.items():
-            if source.get(name) is None or not rule.admits(source[name]):
-                raise refuse(name, source.get(name), rule.allowed, there=name in source)
-    for name, rule in _OPTIONAL.items():
-        if name in config and not rule.admits(config[name]):
-            raise refuse(name, config[name], rule.allowed)
+    contract.check_needed(config, _RULES)
+    contract.check_needed(nested, contract.DRAFTING)
+    contract.check_given(config, _OPTIONAL)
     _check_fixed(config, nested)
     _check_taps(config, nested)
     return _related(config, nested)
@@ -117,24 +87,13 @@ def check_pair(mine: DFlashConfig, family: str, target: Mapping[str, Any]) -> No
         DrafterRefused: with what the drafter was made for and what the target is.
     """
     if family != "laguna":
-        raise _mismatch(f"it was made for Laguna models, and the target is of the family {family}")
-    pairs = (
-        ("number of layers", mine.target_layers, target.get("num_hidden_layers")),
-        ("vocabulary", mine.vocab, target.get("vocab_size")),
-        ("hidden size", mine.hidden, target.get("hidden_size")),
-    )
-    for what, wanted, found in pairs:
-        if wanted != found:
-            raise _mismatch(
-                f"it was made for a target whose {what} is {wanted}, this one's is {found}"
-            )
+        raise mismatch(f"it was made for Laguna models, and the target is of the family {family}")
+    contract.check_sizes(mine, target)
 
 
 def _check_fixed(config: Mapping[str, Any], nested: Mapping[str, Any]) -> None:
     """Fields that change the arithmetic and of which one value is supported."""
-    for name in _MUST_BE_ABSENT:
-        if config.get(name) not in (None, False):
-            raise refuse(name, config[name], "only its absence, null or false")
+    contract.check_absent(config, _MUST_BE_ABSENT)
     gating = config.get("gating")
     if gating is not True and gating != "per-head":
         raise refuse("gating", gating, '"per-head" or true', there="gating" in config)
@@ -167,16 +126,9 @@ def _check_taps(config: Mapping[str, Any], nested: Mapping[str, Any]) -> None:
 
 def _related(config: Mapping[str, Any], nested: Mapping[str, Any]) -> DFlashConfig:
     """Refuse values that are fine alone and impossible together."""
-    heads, kv_heads = config["num_attention_heads"], config["num_key_value_heads"]
-    if heads % kv_heads:
-        raise refuse("num_key_value_heads", kv_heads, f"a divisor of the {heads} heads")
-    size = config.get("head_dim") or config["hidden_size"] // heads
-    if size % 2 or not size:
-        raise refuse("head_dim", size, "an even number")
+    eps = config.get("rms_norm_eps", 1e-6)
+    body = contract.body(config, nested, eps=eps, theta=_theta(config))
     layers, vocab = config["num_hidden_layers"], config["vocab_size"]
-    if len(config["layer_types"]) != layers:
-        found = f"a list of {len(config['layer_types'])}"
-        raise refuse("layer_types", found, f"a list of {layers}")
     windows = config.get("sliding_windows")
     if windows is None:
         windows = [config.get("sliding_window") or 512] * layers
@@ -185,22 +137,8 @@ def _related(config: Mapping[str, Any], nested: Mapping[str, Any]) -> DFlashConf
     drafts = config.get("draft_vocab_size")
     if drafts not in (None, vocab):
         raise refuse("draft_vocab_size", drafts, f"{vocab}, the vocab_size")
-    if nested["mask_token_id"] >= vocab:
-        allowed = f"an id below {vocab}, the vocab_size"
-        raise refuse("mask_token_id", nested["mask_token_id"], allowed)
-    return DFlashConfig(
-        config["hidden_size"], layers, heads, kv_heads, size, config["intermediate_size"], vocab,
-        float(config.get("rms_norm_eps", 1e-6)), _theta(config), tuple(windows),
-        nested.get("block_size", 16), nested["mask_token_id"],
-        tuple(cast("list[int]", nested["target_layer_ids"])), nested["num_target_layers"],
-    )  # fmt: skip
+    return DFlashConfig(**body, windows=tuple(windows), block=nested.get("block_size", 16))
 
 
 def _theta(config: Mapping[str, Any]) -> float:
     return float(config.get("rope_theta", 500000.0))
-
-
-def _mismatch(reason: str) -> DrafterRefused:
-    message = f"The drafter does not belong to this model: {reason}."
-    action = "Choose the drafter that was made for this model."
-    return DrafterRefused("drafter_pair", message, safe=_SAFE, action=action)

@@ -12,54 +12,36 @@ from mlx import nn
 
 from engine.drafters.dflash_config import DFlashConfig
 from engine.drafters.dflash_context import Window
-from engine.drafters.mlp import MLP
+from engine.drafters.parts import MLP, Heads
 
 
-class Attention(nn.Module):
+class Attention(Heads):
     """Sliding attention of a causal block over context rows, each head's output gated."""
 
     def __init__(self, config: DFlashConfig) -> None:
-        super().__init__()
-        self._config = config
-        self._wide = config.heads * config.head_dim
-        self._narrow = config.kv_heads * config.head_dim
-        self.qkv_proj = nn.Linear(config.hidden, self._wide + 2 * self._narrow, bias=False)
-        self.o_proj = nn.Linear(self._wide, config.hidden, bias=False)
+        super().__init__(config)
+        self.qkv_proj = nn.Linear(config.hidden, config.wide + 2 * config.narrow, bias=False)
         self.g_proj = nn.Linear(config.hidden, config.heads, bias=False)
-        self.q_norm = nn.RMSNorm(config.head_dim, eps=config.eps)
-        self.k_norm = nn.RMSNorm(config.head_dim, eps=config.eps)
 
     def remember(self, x: mx.array, context: Window) -> None:
         """Append the keys and values of context rows (1, n, hidden)."""
-        keys, values = mx.split(_last_outputs(self.qkv_proj, x, self._wide), 2, axis=-1)
-        context.append(self._keys(keys, context.end), self._split(values, self._config.kv_heads))
+        keys, values = mx.split(_last_outputs(self.qkv_proj, x, self._config.wide), 2, axis=-1)
+        context.append(self.as_keys(keys, context.end), self.as_values(values))
 
     def __call__(self, x: mx.array, context: Window) -> mx.array:
         """Attention of a block (1, n, hidden) that follows the context."""
-        config, n = self._config, x.shape[1]
-        parts = mx.split(self.qkv_proj(x), [self._wide, self._wide + self._narrow], axis=-1)
-        queries = self._turned(self.q_norm(self._split(parts[0], config.heads)), context.end)
-        keys = self._keys(parts[1], context.end)
-        values = self._split(parts[2], config.kv_heads)
-        keys, values, mask = context.with_block(keys, values)
+        config = self._config
+        parts = mx.split(self.qkv_proj(x), [config.wide, config.wide + config.narrow], axis=-1)
+        queries = self.as_queries(parts[0], context.end)
+        keys, values, mask = context.with_block(
+            self.as_keys(parts[1], context.end), self.as_values(parts[2])
+        )
         out = mx.fast.scaled_dot_product_attention(
             queries, keys, values, scale=config.head_dim**-0.5, mask=mask
         )
         gate = nn.softplus(self.g_proj(x).astype(mx.float32)).astype(out.dtype)
         gated = out.transpose(0, 2, 1, 3) * gate[..., None]
-        return self.o_proj(gated.reshape(1, n, -1))
-
-    def _keys(self, x: mx.array, position: int) -> mx.array:
-        return self._turned(self.k_norm(self._split(x, self._config.kv_heads)), position)
-
-    def _split(self, x: mx.array, heads: int) -> mx.array:
-        return x.reshape(1, x.shape[1], heads, self._config.head_dim).transpose(0, 2, 1, 3)
-
-    def _turned(self, x: mx.array, position: int) -> mx.array:
-        return mx.fast.rope(
-            x, self._config.head_dim, traditional=False, base=self._config.rope_theta, scale=1.0,
-            offset=position,
-        )  # fmt: skip
+        return self.o_proj(gated.reshape(1, x.shape[1], -1))
 
 
 class Layer(nn.Module):

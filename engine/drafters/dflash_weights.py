@@ -11,16 +11,21 @@ from pathlib import Path
 
 import mlx.core as mx
 
-from engine.checkpoint import Checkpoint, survey
+from engine.checkpoint import Checkpoint
 from engine.drafters.dflash_config import DFlashConfig
-from engine.errors import DrafterRefused, ModelRefused
+from engine.drafters.tensors import (
+    FLOATS,
+    common_shapes,
+    in_layers,
+    misfit,
+    refused,
+    size,
+    surveyed,
+)
 from engine.fields import printable
 from engine.packing import Declared, Packing, inferred
 from engine.weights import Tensor
 
-_SAFE = "The model itself still chats, without this drafter."
-_AGAIN = "Choose another drafter, or download this one again."
-_FLOATS = frozenset({"BF16", "F16", "F32"})
 _SPLIT = re.compile(r"(layers\.\d+\.self_attn\.)[qkv]_proj\.(weight|scales|biases)")
 _TRIO = ("q_proj", "k_proj", "v_proj")
 _PACKABLE = ("fc", "qkv_proj", "o_proj", "g_proj", "gate_proj", "up_proj", "down_proj")
@@ -44,29 +49,13 @@ class Plan:
 
 def shapes(config: DFlashConfig) -> dict[str, tuple[int, ...]]:
     """Every tensor that has to be there, not packed."""
-    hidden, inner = config.hidden, config.intermediate
-    wide, narrow = config.heads * config.head_dim, config.kv_heads * config.head_dim
-    found: dict[str, tuple[int, ...]] = {
-        "fc.weight": (hidden, len(config.taps) * hidden),
-        "hidden_norm.weight": (hidden,),
-        "norm.weight": (hidden,),
+    hidden = config.hidden
+    layer = {
+        "self_attn.qkv_proj": (config.wide + 2 * config.narrow, hidden),
+        "self_attn.g_proj": (config.heads, hidden),
     }
-    found |= {f"aux_hidden_norms.{i}.weight": (hidden,) for i in range(len(config.taps))}
-    for i in range(config.layers):
-        layer: dict[str, tuple[int, ...]] = {
-            "input_layernorm": (hidden,),
-            "post_attention_layernorm": (hidden,),
-            "self_attn.qkv_proj": (wide + 2 * narrow, hidden),
-            "self_attn.o_proj": (hidden, wide),
-            "self_attn.g_proj": (config.heads, hidden),
-            "self_attn.q_norm": (config.head_dim,),
-            "self_attn.k_norm": (config.head_dim,),
-            "mlp.gate_proj": (inner, hidden),
-            "mlp.up_proj": (inner, hidden),
-            "mlp.down_proj": (hidden, inner),
-        }
-        found |= {f"layers.{i}.{name}.weight": shape for name, shape in layer.items()}
-    return found
+    norms = {f"aux_hidden_norms.{i}.weight": (hidden,) for i in range(len(config.taps))}
+    return common_shapes(config) | norms | in_layers(config, layer)
 
 
 def plan(folder: Path, config: DFlashConfig, said: Declared | None) -> Plan:
@@ -75,11 +64,7 @@ def plan(folder: Path, config: DFlashConfig, said: Declared | None) -> Plan:
     Raises:
         DrafterRefused: a tensor is missing, unexpected, twice there, of a wrong shape or kind.
     """
-    try:
-        found = survey(folder)
-    except ModelRefused as error:
-        message = f"The drafter {folder.name}: {error.message}"
-        raise DrafterRefused(error.code, message, safe=_SAFE, action=error.action) from None
+    found = surveyed(folder)
     tensors = found.tensors
     sources = _fused({bare: (name,) for bare, name in _bare(tensors).items()})
     wanted = shapes(config)
@@ -90,9 +75,9 @@ def plan(folder: Path, config: DFlashConfig, said: Declared | None) -> Plan:
         if name.removesuffix(".weight") in packings:
             continue
         if headers[name].shape != shape:
-            raise _misfit(name, headers[name].shape, shape)
-        if headers[name].dtype not in _FLOATS:
-            raise _refused(f"holds {name} as {headers[name].dtype}, expected is BF16, F16 or F32")
+            raise misfit(name, headers[name].shape, shape)
+        if headers[name].dtype not in FLOATS:
+            raise refused(f"holds {name} as {headers[name].dtype}, expected is BF16, F16 or F32")
     return Plan(found, sources, packings)
 
 
@@ -113,7 +98,7 @@ def load(plan: Plan, dtype: mx.Dtype, *, packed: bool) -> dict[str, mx.array]:
             if mx.issubdtype(array.dtype, mx.floating):
                 array = array.astype(dtype)
                 if not mx.all(mx.isfinite(array)).item():
-                    raise _refused(f"holds numbers in {name} that are not finite")
+                    raise refused(f"holds numbers in {name} that are not finite")
             mx.eval(array)
             tensors[name] = array
         if not packed:
@@ -125,7 +110,7 @@ def load(plan: Plan, dtype: mx.Dtype, *, packed: bool) -> dict[str, mx.array]:
                 tensors[f"{path}.weight"] = weight.astype(dtype)
                 mx.eval(tensors[f"{path}.weight"])
     except RuntimeError:
-        raise _refused("could not be read to the end") from None
+        raise refused("could not be read to the end") from None
     return tensors
 
 
@@ -136,7 +121,7 @@ def _bare(tensors: Mapping[str, Tensor]) -> dict[str, str]:
         bare = name.removeprefix("model.")
         if bare in names:
             both = f"{printable(names[bare])} and {printable(name)}"
-            raise _refused(f"holds {both}, which cannot be reconciled")
+            raise refused(f"holds {both}, which cannot be reconciled")
         names[bare] = name
     return names
 
@@ -149,9 +134,9 @@ def _fused(sources: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]
         names = [f"{prefix}{part}.{leaf}" for part in _TRIO]
         whole = f"{prefix}qkv_proj.{leaf}"
         if whole in sources:
-            raise _refused(f"holds both {whole} and a separate q, k or v of that layer")
+            raise refused(f"holds both {whole} and a separate q, k or v of that layer")
         if absent := [name for name in names if name not in sources]:
-            raise _refused(f"holds an incomplete trio: {', '.join(absent)} is missing")
+            raise refused(f"holds an incomplete trio: {', '.join(absent)} is missing")
         fused[whole] = tuple(fused.pop(name)[0] for name in names)
     return fused
 
@@ -166,7 +151,7 @@ def _check_names(wanted: Mapping[str, object], sources: Mapping[str, object]) ->
         if names
     ]
     if reasons:
-        raise _refused(f"has other tensors than a drafter of this config ({'; '.join(reasons)})")
+        raise refused(f"has other tensors than a drafter of this config ({'; '.join(reasons)})")
 
 
 def _is_side_car(name: str, wanted: Mapping[str, object]) -> bool:
@@ -183,8 +168,8 @@ def _joined(name: str, files: tuple[str, ...], tensors: Mapping[str, Tensor]) ->
         return first
     fits = all(len(part.shape) >= 2 and part.shape[1:] == first.shape[1:] for part in parts)
     if not fits or len({part.dtype for part in parts}) > 1:
-        sizes = ", ".join(f"{part.dtype} {_size(part.shape)}" for part in parts)
-        raise _refused(f"holds parts of {name} that cannot be joined along axis 0 ({sizes})")
+        sizes = ", ".join(f"{part.dtype} {size(part.shape)}" for part in parts)
+        raise refused(f"holds parts of {name} that cannot be joined along axis 0 ({sizes})")
     rows = sum(part.shape[0] for part in parts)
     return Tensor(first.dtype, (rows, *first.shape[1:]), first.begin, first.end)
 
@@ -202,34 +187,21 @@ def _packing(
 ) -> Packing:
     weight, scales = headers[f"{path}.weight"], headers.get(f"{path}.scales")
     if scales is None:
-        raise _refused(f"holds {path}.biases without {path}.scales")
+        raise refused(f"holds {path}.biases without {path}.scales")
     if said is None:
-        raise _refused(f"holds {path} packed, and config.json has no quantization")
+        raise refused(f"holds {path} packed, and config.json has no quantization")
     rows = {tensor.shape[:-1] for tensor in (weight, scales)}
     byte_scales = scales.dtype == "U8"
     how = None
-    if rows == {shape[:-1]} and weight.dtype == "U32" and (byte_scales or scales.dtype in _FLOATS):
+    if rows == {shape[:-1]} and weight.dtype == "U32" and (byte_scales or scales.dtype in FLOATS):
         columns = weight.shape[-1], scales.shape[-1]
         how = inferred(shape[-1], *columns, byte_scales=byte_scales)
     if how is None:
-        found = f"{_size(weight.shape)} with scales {_size(scales.shape)}"
-        raise _refused(f"holds {path}.weight packed as {found}, expected is {_size(shape)}")
+        found = f"{size(weight.shape)} with scales {size(scales.shape)}"
+        raise refused(f"holds {path}.weight packed as {found}, expected is {size(shape)}")
     biases = headers.get(f"{path}.biases")
     if (how.mode == "affine") != (biases is not None and biases.shape == scales.shape):
-        raise _refused(f"holds {path}.biases that do not fit {path}.scales")
+        raise refused(f"holds {path}.biases that do not fit {path}.scales")
     if said.layers.get(path, how) != how:
-        raise _refused(f"holds {path} with {how}, and quantization says {said.layers[path]}")
+        raise refused(f"holds {path} with {how}, and quantization says {said.layers[path]}")
     return how
-
-
-def _misfit(name: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> DrafterRefused:
-    return _refused(f"holds {name} as {_size(found)}, expected is {_size(wanted)}")
-
-
-def _size(shape: tuple[int, ...]) -> str:
-    return " x ".join(str(n) for n in shape) or "one number"
-
-
-def _refused(reason: str) -> DrafterRefused:
-    message = f"The drafter does not fit its config.json: it {reason}."
-    return DrafterRefused("drafter_weights", message, safe=_SAFE, action=_AGAIN)

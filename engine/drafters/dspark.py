@@ -16,11 +16,11 @@ import mlx.core as mx
 from mlx import nn, utils
 
 from engine.drafters.borrowed import drawn, embedding, head
+from engine.drafters.contract import refuse_setting
 from engine.drafters.dspark_config import DSparkConfig, check, check_pair
 from engine.drafters.dspark_context import Buffer
 from engine.drafters.dspark_model import DSparkModel
 from engine.drafters.dspark_weights import TABLE, load, survey_drafter
-from engine.errors import DrafterRefused
 from engine.proposers import Context, Proposal
 from engine.request import DrafterOptions, Sampling
 from engine.sampling import finite, gumbel, scored, to_host
@@ -236,12 +236,7 @@ def _check_options(options: DrafterOptions, config: DSparkConfig) -> None:
     elif options.confidence > 0.0 and not config.confidence:
         reason = "it has no confidence head, so that drafts cannot be cut by confidence"
     if reason:
-        raise DrafterRefused(
-            "drafter_setting",
-            f"This drafter does not run so: {reason}.",
-            safe="The model itself still chats, without this drafter.",
-            action="Use it as released: 0 bits and no confidence limit.",
-        )
+        raise refuse_setting(reason)
 
 
 def _packable(path: str, module: nn.Module) -> bool:

@@ -10,45 +10,30 @@ from mlx import nn
 
 from engine.drafters.dspark_config import DSparkConfig
 from engine.drafters.dspark_context import Buffer
-from engine.drafters.mlp import MLP
+from engine.drafters.parts import MLP, Heads
 
 
-class Attention(nn.Module):
+class Attention(Heads):
     """Block rows look at every context row and every block row: there is no mask."""
 
     def __init__(self, config: DSparkConfig) -> None:
-        super().__init__()
-        self._config = config
-        wide, narrow = config.heads * config.head_dim, config.kv_heads * config.head_dim
-        self.q_proj = nn.Linear(config.hidden, wide, bias=False)
-        self.k_proj = nn.Linear(config.hidden, narrow, bias=False)
-        self.v_proj = nn.Linear(config.hidden, narrow, bias=False)
-        self.o_proj = nn.Linear(wide, config.hidden, bias=False)
-        self.q_norm = nn.RMSNorm(config.head_dim, eps=config.eps)
-        self.k_norm = nn.RMSNorm(config.head_dim, eps=config.eps)
+        super().__init__(config, traditional=config.traditional)
+        self.q_proj = nn.Linear(config.hidden, config.wide, bias=False)
+        self.k_proj = nn.Linear(config.hidden, config.narrow, bias=False)
+        self.v_proj = nn.Linear(config.hidden, config.narrow, bias=False)
 
     def rows(self, x: mx.array, position: int) -> tuple[mx.array, mx.array]:
         """Keys and values (1, kv_heads, n, dim) of rows (1, n, hidden) from `position` on."""
-        keys = self.k_norm(self._split(self.k_proj(x), self._config.kv_heads))
-        return self._turned(keys, position), self._split(self.v_proj(x), self._config.kv_heads)
+        return self.as_keys(self.k_proj(x), position), self.as_values(self.v_proj(x))
 
     def __call__(self, x: mx.array, position: int, context: Buffer) -> mx.array:
         """Attention of a block (1, n, hidden) whose first row is at `position`."""
-        queries = self.q_norm(self._split(self.q_proj(x), self._config.heads))
+        queries = self.as_queries(self.q_proj(x), position)
         keys, values = context.with_block(*self.rows(x, position))
         out = mx.fast.scaled_dot_product_attention(
-            self._turned(queries, position), keys, values, scale=self._config.head_dim**-0.5
+            queries, keys, values, scale=self._config.head_dim**-0.5
         )
         return self.o_proj(out.transpose(0, 2, 1, 3).reshape(1, x.shape[1], -1))
-
-    def _split(self, x: mx.array, heads: int) -> mx.array:
-        return x.reshape(1, x.shape[1], heads, self._config.head_dim).transpose(0, 2, 1, 3)
-
-    def _turned(self, x: mx.array, position: int) -> mx.array:
-        return mx.fast.rope(
-            x, self._config.head_dim, traditional=self._config.traditional,
-            base=self._config.rope_theta, scale=1.0, offset=position,
-        )  # fmt: skip
 
 
 class Layer(nn.Module):

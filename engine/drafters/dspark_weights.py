@@ -8,15 +8,12 @@ from pathlib import Path
 
 import mlx.core as mx
 
-from engine.checkpoint import Checkpoint, survey
+from engine.checkpoint import Checkpoint
 from engine.drafters.dspark_config import DEEPSPEC, DSparkConfig
-from engine.errors import DrafterRefused, ModelRefused
+from engine.drafters.tensors import FLOATS, common_shapes, in_layers, misfit, refused, surveyed
 from engine.fields import printable
 from engine.weights import Tensor
 
-_SAFE = "The model itself still chats, without this drafter."
-_AGAIN = "Choose another drafter, or download this one again."
-_FLOATS = frozenset({"BF16", "F16", "F32"})
 _INTEGERS = frozenset({"I32", "I64"})
 TABLE, MEMBERS = "d2t", "t2d"
 
@@ -24,12 +21,12 @@ TABLE, MEMBERS = "d2t", "t2d"
 def shapes(config: DSparkConfig) -> dict[str, tuple[int, ...]]:
     """Every tensor that has to be there."""
     hidden, rank, vocab = config.hidden, config.rank, config.vocab
-    wide, narrow = config.heads * config.head_dim, config.kv_heads * config.head_dim
-    found: dict[str, tuple[int, ...]] = {
-        "fc.weight": (hidden, len(config.taps) * hidden),
-        "hidden_norm.weight": (hidden,),
-        "norm.weight": (hidden,),
+    layer = {
+        "self_attn.q_proj": (config.wide, hidden),
+        "self_attn.k_proj": (config.narrow, hidden),
+        "self_attn.v_proj": (config.narrow, hidden),
     }
+    found = common_shapes(config) | in_layers(config, layer)
     if rank:
         found |= {
             "markov_head.markov_w1.weight": (vocab, rank),
@@ -40,21 +37,6 @@ def shapes(config: DSparkConfig) -> dict[str, tuple[int, ...]]:
             "confidence_head.proj.weight": (1, hidden + rank),
             "confidence_head.proj.bias": (1,),
         }
-    for i in range(config.layers):
-        inner = {
-            "input_layernorm": (hidden,),
-            "post_attention_layernorm": (hidden,),
-            "self_attn.q_proj": (wide, hidden),
-            "self_attn.k_proj": (narrow, hidden),
-            "self_attn.v_proj": (narrow, hidden),
-            "self_attn.o_proj": (hidden, wide),
-            "self_attn.q_norm": (config.head_dim,),
-            "self_attn.k_norm": (config.head_dim,),
-            "mlp.gate_proj": (config.intermediate, hidden),
-            "mlp.up_proj": (config.intermediate, hidden),
-            "mlp.down_proj": (hidden, config.intermediate),
-        }
-        found |= {f"layers.{i}.{name}.weight": shape for name, shape in inner.items()}
     if config.draft_vocab != vocab:
         found |= {"lm_head.weight": (config.draft_vocab, hidden), TABLE: (config.draft_vocab,)}
     return found
@@ -66,16 +48,12 @@ def survey_drafter(folder: Path, config: DSparkConfig) -> tuple[Checkpoint, dict
     Raises:
         DrafterRefused: a tensor is missing, unexpected, of a wrong shape or kind.
     """
-    try:
-        found = survey(folder)
-    except ModelRefused as error:
-        message = f"The drafter {folder.name}: {error.message}"
-        raise DrafterRefused(error.code, message, safe=_SAFE, action=error.action) from None
+    found = surveyed(folder)
     names: dict[str, str] = {}
     for name in found.tensors:
         bare = name.removeprefix("model.")
         if bare in names:
-            raise _refused(f"holds {printable(bare)} twice, once under model.")
+            raise refused(f"holds {printable(bare)} twice, once under model.")
         names[bare] = name
     _check_tensors(config, {bare: found.tensors[name] for bare, name in names.items()})
     return found, names
@@ -102,14 +80,14 @@ def load(
             if bare == TABLE:
                 array = array + mx.arange(config.draft_vocab)
                 if mx.any((array < 0) | (array >= config.vocab)).item():
-                    raise _refused(f"maps drafts by {TABLE} to ids outside the vocabulary")
+                    raise refused(f"maps drafts by {TABLE} to ids outside the vocabulary")
                 array = array.astype(mx.uint32)
             elif not mx.all(mx.isfinite(array)).item():
-                raise _refused(f"holds numbers in {bare} that are not finite")
+                raise refused(f"holds numbers in {bare} that are not finite")
             mx.eval(array)
             tensors[bare] = array
     except RuntimeError:
-        raise _refused("could not be read to the end") from None
+        raise refused("could not be read to the end") from None
     return tensors
 
 
@@ -120,14 +98,14 @@ def _check_tensors(config: DSparkConfig, tensors: Mapping[str, Tensor]) -> None:
             fields = ""
             if name.startswith("confidence_head"):
                 fields = " (enable_confidence_head says that it is there)"
-            raise _refused(f"has no tensor {name}{fields}")
+            raise refused(f"has no tensor {name}{fields}")
         _check_one(name, tensors[name], shape)
     for name, tensor in tensors.items():
         if name in wanted:
             continue
         if name not in extra:
             method = config.method
-            raise _refused(f"holds {printable(name)}, which a {method} drafter does not have")
+            raise refused(f"holds {printable(name)}, which a {method} drafter does not have")
         if name != MEMBERS:
             _check_one(name, tensor, extra[name])
 
@@ -147,15 +125,9 @@ def _optional(config: DSparkConfig) -> dict[str, tuple[int, ...]]:
 
 def _check_one(name: str, tensor: Tensor, shape: tuple[int, ...]) -> None:
     if tensor.shape != shape:
-        sizes = [" x ".join(str(n) for n in each) or "one number" for each in (tensor.shape, shape)]
-        raise _refused(f"holds {name} as {sizes[0]}, expected is {sizes[1]}")
-    if tensor.dtype not in (_INTEGERS if name == TABLE else _FLOATS):
+        raise misfit(name, tensor.shape, shape)
+    if tensor.dtype not in (_INTEGERS if name == TABLE else FLOATS):
         kinds = (
             "I32 or I64" if name == TABLE else "BF16, F16 or F32: packed drafters do not run here"
         )
-        raise _refused(f"holds {name} as {tensor.dtype}, expected is {kinds}")
-
-
-def _refused(reason: str) -> DrafterRefused:
-    message = f"The drafter does not fit its config.json: it {reason}."
-    return DrafterRefused("drafter_weights", message, safe=_SAFE, action=_AGAIN)
+        raise refused(f"holds {name} as {tensor.dtype}, expected is {kinds}")
