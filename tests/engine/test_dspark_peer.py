@@ -3,49 +3,25 @@
 What it proposed is kept in tests/golden/dspark_peer.json.
 """
 
-import json
 import os
 
-import mlx.core as mx
 import pytest
 
-from engine.drafters import open_drafter, taps
-from engine.loading import load_target
-from engine.proposers import Context
-from engine.request import Sampling
-from engine.target import Target
-from support.dspark_pairs import PAIRS, PROMPT, ROUNDS, write_pair
+from support.dspark_pairs import PAIRS, ROUNDS, replay, write_pair
 from support.golden import dspark_rounds, read
 from support.venvs import Unavailable, dspark_python
 
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_that_the_peer_proposes_the_same_blocks(name, tmp_path):
-    folder, drafter_folder = write_pair(tmp_path, name)
-    loaded = load_target(folder, lambda done, total: None)
-    target = Target(loaded.model, loaded.config, taps(drafter_folder))
-    drafter = open_drafter(drafter_folder, target).start()
     rounds = read("dspark_peer")[name]
     assert len(rounds) == ROUNDS
-    cache, tokens = target.new_cache(), list(PROMPT)
-    rows = target.forward(tokens, cache)
-    drafter.observe(tokens, rows.taps)
-    tokens.append(int(mx.argmax(rows.logits[-1]).item()))
-    for (pending, *drafts), committed in rounds:
-        assert tokens[-1] == pending
-        proposal = drafter.propose(Context(tokens, 0, Sampling()), 99)
-        assert proposal.ids.tolist() == drafts
-        rows = target.forward([pending, *drafts], cache)
-        assert mx.argmax(rows.logits[: len(committed)], axis=-1).tolist() == committed
-        cache.rollback(len(tokens) - 1 + len(committed))
-        drafter.observe([pending, *committed[:-1]], rows.taps[: len(committed)])
-        tokens += committed
+    replay(*write_pair(tmp_path, name), rounds)
 
 
 @pytest.mark.slow
 def test_that_the_peer_still_proposes_the_same(tmp_path):
-    dspark_rounds(tmp_path / "new.json")
-    new = json.loads((tmp_path / "new.json").read_text())
+    new = dspark_rounds(tmp_path / "new.json")
     assert new == read("dspark_peer")
     assert new.keys() == set(PAIRS)
 

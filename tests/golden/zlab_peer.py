@@ -1,11 +1,8 @@
-"""Writes zlab_peer.json: what z-lab's own dflash 0.1.0 proposes on the pair of support.dspark_pairs.
+"""Writes what z-lab's own dflash 0.1.0 proposes on the pairs of support.dspark_pairs, as JSON.
 
-The folders are written there; dflash runs on transformers and torch in a venv of its own:
-    python3 -m venv .bench/torch
-    .bench/torch/bin/pip install torch==2.13.0 transformers==5.24.0
-    .bench/torch/bin/pip install --no-deps dflash==0.1.0
-    .bench/torch/bin/python tests/golden/zlab_peer.py FILE PROMPT ROUNDS [NAME TARGET DRAFTER ...]
-tests/engine/test_zlab_peer.py calls it with every pair.
+    python tests/golden/zlab_peer.py FILE PROMPT ROUNDS [NAME TARGET DRAFTER ...]
+
+Runs in the venv of support.venvs.transformers_python, called by support.golden.
 """
 
 import contextlib

@@ -23,6 +23,17 @@ def read(name):
 def dspark_rounds(path):
     """Write at `path` what mlx-dspark proposes now; skips where it cannot be had."""
     _run(dspark_python, "dspark_peer.py", path)
+    return json.loads(path.read_text())
+
+
+def zlab_rounds(path, prompt, count, folders):
+    """Write at `path` what z-lab's dflash proposes now; skips where it cannot be had.
+
+    Args:
+        folders: [name, target, drafter] of every pair, one after another.
+    """
+    _run(transformers_python, "zlab_peer.py", path, json.dumps(prompt), str(count), *folders)
+    return json.loads(path.read_text())
 
 
 def compare_transformers(name, folders, ids, path):

@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 BENCH = ROOT / ".bench"
 TORCH, TRANSFORMERS = "torch==2.13.0", "transformers==5.24.0"
-DSPARK = "mlx-dspark==0.20.3"
+DFLASH, DSPARK = "dflash==0.1.0", "mlx-dspark==0.20.3"
 SECONDS = 1200  # to get packages; torch is the largest
 
 
@@ -19,8 +19,11 @@ class Unavailable(Exception):
 
 
 def transformers_python(bench=BENCH):
-    """The interpreter of transformers and torch; pip takes torch's CPU build where it sees one."""
-    return _made(bench / "transformers", [TORCH, TRANSFORMERS])
+    """The interpreter of transformers and torch, and of z-lab's dflash, which runs on them.
+
+    pip takes torch's CPU build where it sees one. What dflash asks for beyond is for its servers.
+    """
+    return _made(bench / "transformers", [TORCH, TRANSFORMERS], [DFLASH])
 
 
 def dspark_python(bench=BENCH):
@@ -30,28 +33,38 @@ def dspark_python(bench=BENCH):
     return _made(bench / "mlx-dspark", [DSPARK, *own])
 
 
-def _made(folder, pins):
+def _made(folder, pins, alone=()):
     """The interpreter of a venv with these packages, made anew when it has others or is not whole.
+
+    Those in `alone` come without what they ask for.
 
     Raises:
         Unavailable: pip does not get them; nothing is left in the folder then.
     """
-    python, ready = folder / "bin" / "python", folder / "ready.json"
-    if ready.exists() and json.loads(ready.read_text()) == pins:
+    python, ready, wanted = folder / "bin" / "python", folder / "ready.json", [*pins, *alone]
+    if ready.exists() and json.loads(ready.read_text()) == wanted:
         return python
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=120)
-    command = [python, "-m", "pip", "--no-input", "--disable-pip-version-check", "install", *pins]
-    try:
-        found = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
-        said = found.stderr.strip().splitlines() or [f"it ended with {found.returncode}"]
-    except subprocess.TimeoutExpired:
-        found, said = None, [f"not done in {SECONDS} seconds"]
-    if found is None or found.returncode:
-        shutil.rmtree(folder)
-        names = ", ".join(pins)
-        raise Unavailable(
-            f"pip cannot get {names} here, so nothing was compared with them: {said[-1]}"
-        )
-    ready.write_text(json.dumps(pins))
+    for packages in (pins, ["--no-deps", *alone] if alone else []):
+        if packages and (fault := _pip(python, packages)):
+            shutil.rmtree(folder)
+            names = ", ".join(wanted)
+            raise Unavailable(
+                f"pip cannot get {names} here, so nothing was compared with them: {fault}"
+            )
+    ready.write_text(json.dumps(wanted))
     return python
+
+
+def _pip(python, packages):
+    """Install packages; what was wrong, in pip's last words, or nothing."""
+    command = [python, "-m", "pip", "--no-input", "--disable-pip-version-check", "install"]
+    try:
+        found = subprocess.run(
+            [*command, *packages], capture_output=True, text=True, timeout=SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return f"it is not done in {SECONDS} seconds"
+    said = found.stderr.strip().splitlines() or [f"it ended with {found.returncode}"]
+    return said[-1] if found.returncode else ""
