@@ -48,6 +48,18 @@ class AtWork:
             return None
         return reply
 
+    def switch(self, conversation: int, on: bool) -> None:
+        """Switch drafting in the reply that is written; off takes an insisting back."""
+        if reply := self.reply(conversation):
+            reply.controls.drafting = on
+            if not on:
+                reply.controls.insist = False
+
+    def insist(self, conversation: int, on: bool) -> None:
+        """Keep drafting on in the reply that is written, or let it pause again."""
+        if reply := self.reply(conversation):
+            reply.controls.insist = on
+
     def add(self, reply: Reply) -> None:
         """Take a reply in, behind those that were asked for before."""
         reply.before = lambda: self._is_behind(reply)

@@ -98,14 +98,17 @@ class Chat:
         await self._store.call(lambda store: store.restore(conversation_id))
 
     async def set_settings(self, conversation_id: int, settings: Settings) -> None:
-        """Replace the settings of a conversation, from its next reply on."""
+        """Replace the settings of a conversation, from its next reply on.
+
+        Whether drafting may pause holds from the next round on.
+        """
         checked = self._checked(settings)
+        self._work.insist(conversation_id, checked.drafting.wish == "on")
         await self._store.call(lambda store: store.set_settings(conversation_id, checked))
 
     async def set_drafting(self, conversation_id: int, on: bool) -> None:
         """Switch drafting, for the next round of a reply that is being written and from then on."""
-        if reply := self.running(conversation_id):
-            reply.controls.drafting = on
+        self._work.switch(conversation_id, on)
 
         def switch(store: ConversationStore) -> None:
             if conversation := store.conversation(conversation_id):

@@ -165,12 +165,10 @@ class Engine:
             plain_text=request.plain_text,
         )
         _check_room(len(prompt.ids), model.target.context_limit)
-        always = request.drafting.wish == "on"
         kept = model.sessions.take(request.conversation)
         if kept is None:
             drafter = None if model.drafter is None else model.drafter.start()
             kept = Kept(Session(model.target), Guard(model.sessions.times), drafter)
-        kept.guard.always = always
         yield from self._write(request, controls, kept, prompt, started)
 
     def _write(

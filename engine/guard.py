@@ -124,8 +124,13 @@ class Guard:
 
         Copies are, when matches of every length that was tried lose.
         """
-        if self.always:
-            return False
+        return not self.always and self._loses(source)
+
+    def kept_on(self, source: Source) -> bool:
+        """Whether the source is asked although plain decoding wins, as `always` wants it."""
+        return self.always and self._loses(source)
+
+    def _loses(self, source: Source) -> bool:
         if source == "drafter":
             return self._patience[_DRAFTER].paused
         tried = [self._patience[key].paused for key in self._tried if key != _DRAFTER]
@@ -220,8 +225,12 @@ class Guard:
             return 0
         depth, value = self._best(source, cap, match)
         plain = 1.0 / (self.times.plain or 1.0)
-        if value > MARGIN * plain or self.always:
+        wins = value > MARGIN * plain
+        if wins:
             patience.won()
+        elif self.always and self.times.plain is not None and not patience.paused:
+            patience.lost()  # only to say so
+        if wins or self.always:
             if source == "drafter" and self._rounds % _DEEPER == _DEEPER - 1:
                 return min(cap, depth + 1)
             return depth

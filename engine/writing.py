@@ -5,6 +5,7 @@ drafter, otherwise plain. What a round commits is cut at the first end token, st
 before anybody sees it.
 """
 
+import math
 import time
 from collections.abc import Callable, Generator, Iterator, Set
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ import mlx.core as mx
 from engine.controls import Controls
 from engine.detokenizer import TextStream
 from engine.events import DraftingState, DraftState, Event, Finished, FinishReason, Round
-from engine.guard import Source  # noqa: TC001 - a value type like the others
+from engine.guard import Source
 from engine.proposers import Context, Proposal
 from engine.request import Request
 from engine.sessions import Kept
@@ -60,6 +61,7 @@ class Writing:
         self._state: DraftState = "on"
         self._reason = ""
         self._drafter_failed = False
+        self._kept_on = ""  # although plain decoding is faster: what is said of it
         self._timed: set[str] = set()  # modes whose first round is over
         self._last = started
         self._match = 0
@@ -196,7 +198,13 @@ class Writing:
     def _switched(self) -> Iterator[DraftingState]:
         """Report a change of the drafting state since the last round."""
         guard = self._guard
+        guard.always = self._insists()
         source: Source = "copy" if self._drafter is None else "drafter"
+        # It is said once, not each time that both are about as fast.
+        if not guard.always:
+            self._kept_on = ""
+        elif guard.kept_on(source) and not self._kept_on:
+            self._kept_on = _cost(*self._rates(source))
         if not self._drafts():
             by = "The drafting switch of this conversation is off."
             state = DraftingState("off", by)
@@ -207,14 +215,11 @@ class Writing:
             failed = "The drafter's numbers were broken, so this answer goes on without it."
             state = DraftingState("on" if copies else "off", failed)
         elif guard.paused(source):
-            plain = guard.times.plain
-            state = DraftingState(
-                "paused",
-                "Guessing is slower than plain decoding on this text.",
-                guard.rate(source),
-                None if plain is None else 1.0 / plain,
-                guard.next_probe(source),
-            )
+            reason = "Guessing is slower than plain decoding on this text."
+            probe = guard.next_probe(source)
+            state = DraftingState("paused", reason, *self._rates(source), probe)
+        elif self._kept_on:
+            state = DraftingState("on", self._kept_on, *self._rates(source))
         else:
             state = DraftingState("on", "")
         if (state.state, state.reason) != (self._state, self._reason):
@@ -225,6 +230,16 @@ class Writing:
         if self._controls.drafting is None:
             return self._request.drafting.wish != "off"
         return self._controls.drafting
+
+    def _insists(self) -> bool:
+        if self._controls.insist is None:
+            return self._request.drafting.wish == "on"
+        return self._controls.insist
+
+    def _rates(self, source: Source) -> tuple[float | None, float | None]:
+        """Tokens per second with guesses and without, as measured."""
+        plain = self._guard.times.plain
+        return self._guard.rate(source), None if plain is None else 1.0 / plain
 
     def _left(self) -> int:
         return self._request.max_tokens - len(self._ids)
@@ -261,3 +276,12 @@ class Writing:
             context_used=len(self._prompt) + len(self._ids),
             context_limit=self._means.context_limit,
         )
+
+
+def _cost(drafted: float | None, plain: float | None) -> str:
+    """What keeping drafting on costs, never rounded in its favour."""
+    if drafted is None or plain is None:
+        return "Kept on as you wish: plain decoding is faster on this text."
+    scale = 1 if plain >= 10 else 10
+    low, high = math.floor(scale * drafted) / scale, math.ceil(scale * plain) / scale
+    return f"Kept on as you wish: {low:g} tokens a second, {high:g} without guesses."

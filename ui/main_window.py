@@ -15,6 +15,7 @@ from app.version import program_version
 from engine.events import Event, Failed, Loaded
 from ui import icons, placement, wording
 from ui.chat.checks import Checks
+from ui.chat.keeping_on import KeepingOn
 from ui.chat.pair_switch import PairSwitch
 from ui.chat.settings_sheet import ChatSettingsSheet
 from ui.chat.view import ChatView
@@ -72,6 +73,7 @@ class MainWindow(QMainWindow):
         )
         self.checks = Checks(program.chat, tasks, self.view.transcript)
         self.pairs = PairSwitch(program.chat, settings, tasks, self.view)
+        self.keeping_on = KeepingOn(self.view)
         self.inspector_panel = InspectorPanel(themes)
         self.inspector_panes = Panes(self.inspector_panel, self.view, at_end=True)
         self.inspector = Inspector(

@@ -155,8 +155,22 @@ def scenes() -> dict[str, tuple[list[Message], tuple[int, int]]]:
                     message(7, "user", "?"), answer(8, "Half a", 6, state="interrupted", finished=None)], high),
         "verdicts": (verdicts(), (1180, 1900)),
         "verdicts-narrow": (verdicts(), (400, 2700)),
+        "pauses": (pauses(), (1180, 900)),
+        "pauses-narrow": (pauses(), (400, 900)),
         "rtl": ([message(1, "user", "اشرح البحث الثنائي"), answer(2, ARABIC, 30)], wide),
     }  # fmt: skip
+
+
+def pauses() -> list[Message]:
+    """An answer that ended paused, and one in which drafting was kept on."""
+    text = "Each comparison throws away half of what is left."
+    paused = DraftMark(8, "paused", "Guessing is slower than plain decoding on this text.")
+    kept = DraftMark(10, "on", "Kept on as you wish: 31 tokens a second, 40 without guesses.")
+    made, slower = rounds(14), {"saved_s": (-1.22, -1.22), "speedup": 0.78}
+    return [
+        answer(2, text, marks=(paused,), finished=finished(made, drafting="paused", **slower)),
+        answer(4, text, marks=(paused, kept), finished=finished(made, **slower)),
+    ]
 
 
 def receipt(verdict: str, **more: object) -> Receipt:
@@ -205,6 +219,8 @@ def main(folder: Path) -> None:
             for view in transcript.views:
                 if name == "rich" and hasattr(view, "strip"):
                     view.strip.grid.choose(20)
+            if name.startswith("pauses"):
+                transcript.show_wish("on" if appearance == "dark" else "auto")
             if name.startswith("verdicts"):
                 transcript.show_check(4, (312, 912))
                 transcript.show_check(18, "waiting")

@@ -70,6 +70,8 @@ class DraftingNow:
             return self._paused_line()
         if self.state is not None and self.state.state == "off" and self.state.reason:
             return tr(wording.DRAFT_OFF_BECAUSE, reason=self.state.reason)
+        if self.state is not None and self.state.state == "on" and self.state.plain_rate:
+            return self.state.reason  # kept on
         if self.refused:
             return tr(wording.DRAFT_REFUSED, reason=self.refused)
         if self.note:

@@ -9,14 +9,16 @@ from PySide6.QtWidgets import QAbstractButton, QFrame, QScrollArea, QWidget
 from app.conversation import DraftMark
 from engine.events import Finished, Round
 from ui import icons
+from ui.buttons import Button
 from ui.chat import strip_text, words
 from ui.chat.bars import style_of
 from ui.chat.strip_grid import StripGrid
-from ui.chat.strip_text import Tally
+from ui.chat.strip_text import Tally, Wish
 from ui.theme import Themes
 from ui.wording import tr
 
 HEAD = 30  # px
+BESIDE = 330  # px that the line needs beside a button
 MOST_LINES = 4  # more are scrolled through
 
 
@@ -100,10 +102,12 @@ class Strip(QWidget):
     Signals:
         chosen: carries the number of the round that a person chose, -1 for none.
         relaid: it was opened or folded.
+        keep_asked: carries whether drafting is to go on where plain decoding is faster.
     """
 
     chosen = Signal(int)
     relaid = Signal()
+    keep_asked = Signal(bool)
 
     def __init__(self, themes: Themes) -> None:
         super().__init__()
@@ -114,6 +118,10 @@ class Strip(QWidget):
         self.head = StripHead(themes)
         self.head.setParent(self)
         self.head.toggled.connect(self._toggled)
+        self.keep = Button(themes, kind="link", parent=self)
+        self.keep.clicked.connect(self._ask_keep)
+        self.keep.hide()
+        self._wish: Wish = "auto"
         self.grid = StripGrid(themes)
         self.grid.chosen.connect(self.chosen)
         self.grid.near.connect(self._reveal)
@@ -169,8 +177,7 @@ class Strip(QWidget):
 
     def lay_out(self, width: int) -> int:
         """Take `width` px; return the height."""
-        head = self._themes.current.pixels(HEAD)
-        self.head.setGeometry(0, 1, width, head)
+        head = self._lay_out_head(width)
         if not self.is_open:
             self._area.hide()
             return head + 1
@@ -189,6 +196,13 @@ class Strip(QWidget):
             self._goes_to_end = False
             self._area.verticalScrollBar().setValue(self._area.verticalScrollBar().maximum())
         return head + 1 + min(height, most)
+
+    def show_wish(self, wish: Wish) -> bool:
+        """What is wished for the chat's drafting; say whether that needs another layout."""
+        was = self._wish, self.keep.text()
+        self._wish = wish
+        self._tell_keep()
+        return was != (wish, self.keep.text())
 
     def restyle(self) -> None:
         """The theme is another one."""
@@ -211,7 +225,41 @@ class Strip(QWidget):
         bar = self._area.verticalScrollBar()
         return bar.value() >= bar.maximum()
 
+    def _lay_out_head(self, width: int) -> int:
+        """The line, and beside it the button, or below it where it is narrow; their height."""
+        px = self._themes.current.pixels
+        head, hint = px(HEAD), self.keep.sizeHint()
+        is_beside = width - hint.width() >= px(BESIDE)
+        beside = hint.width() if self.keep.text() and is_beside else 0
+        self.head.setGeometry(0, 1, width - beside, head)
+        if beside:
+            self.keep.setGeometry(
+                width - beside, 1 + (head - hint.height()) // 2, beside, hint.height()
+            )
+        elif self.keep.text():
+            self.keep.setGeometry(-4, head - 2, hint.width(), hint.height())
+            return head + hint.height() - 2
+        return head
+
+    def _tell_keep(self) -> None:
+        """Offer to keep drafting on, or to let it pause again."""
+        is_on = self._wish == "on" and bool(strip_text.kept_on(self._marks))
+        has_one = self.has_rounds and (is_on or strip_text.is_paused(self._finished, self._marks))
+        text, meaning = words.KEEP_ON, words.KEEP_ON_HELP
+        if self._wish == "on":
+            text, meaning = words.LET_PAUSE, words.LET_PAUSE_HELP
+        text = tr(text) if has_one and self._wish != "off" else ""
+        self.keep.setText(text)
+        self.keep.setAccessibleName(text)
+        self.keep.setAccessibleDescription(tr(meaning))
+        self.keep.setToolTip(tr(meaning))
+        self.keep.setVisible(bool(text))
+
+    def _ask_keep(self) -> None:
+        self.keep_asked.emit(self._wish != "on")
+
     def _tell(self) -> None:
+        self._tell_keep()
         told = (self._finished, self._tally, self._marks)
         if self.is_open:
             self.head.tell(*strip_text.opened(*told))

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Literal, TypeAlias
 
 from app.conversation import DraftMark
 from engine.events import DraftState, Finished, Mode, Round
@@ -11,6 +12,7 @@ from ui.wording import tr
 ENOUGH_STEPS = 8  # plain steps, before a speed-up is told
 ENOUGH_CHECKED = 20  # guesses, before their rate is told as a percentage
 SEPARATOR = " · "
+Wish: TypeAlias = Literal["auto", "on", "off"]  # of a chat; on: drafting never pauses
 
 _STATES: dict[DraftState, str] = {"on": "Draft on", "paused": "Draft paused", "off": "Draft off"}
 _MARKS: dict[DraftState, str] = {
@@ -58,6 +60,18 @@ def state_of(finished: Finished | None, tally: Tally, marks: Sequence[DraftMark]
     return tr(_STATES["on"]) if tally.proposed else ""
 
 
+def kept_on(marks: Sequence[DraftMark]) -> str:
+    """That a person keeps drafting on at the end, or now, and what it costs."""
+    return marks[-1].reason.rstrip(".") if marks and marks[-1].state == "on" else ""
+
+
+def is_paused(finished: Finished | None, marks: Sequence[DraftMark]) -> bool:
+    """Whether drafting was paused at the end, or is now."""
+    if finished is not None:
+        return finished.drafting == "paused"
+    return bool(marks) and marks[-1].state == "paused"
+
+
 def saved(finished: Finished) -> str:
     """The time that drafting saved or cost on this answer; empty when it was not measured."""
     if finished.saved_s is None or not finished.proposed:
@@ -97,7 +111,8 @@ def accepted(tally: Tally) -> str:
 def collapsed(finished: Finished | None, tally: Tally, marks: Sequence[DraftMark]) -> str:
     """The strip as one line."""
     time = saved(finished) if finished else ""
-    parts = [state_of(finished, tally, marks), per_round(tally), time[:1].lower() + time[1:]]
+    state = kept_on(marks) or state_of(finished, tally, marks)
+    parts = [state, per_round(tally), time[:1].lower() + time[1:]]
     return SEPARATOR.join(part for part in parts if part)
 
 
@@ -105,7 +120,9 @@ def opened(finished: Finished | None, tally: Tally, marks: Sequence[DraftMark]) 
     """The line above the open strip: what is set in bold, and the rest."""
     time = saved(finished) if finished else ""
     first = time or state_of(finished, tally, marks)
-    return first, SEPARATOR.join(part for part in (per_round(tally), accepted(tally)) if part)
+    paused = tr(_STATES["paused"]) if time and is_paused(finished, marks) else ""
+    rest = (kept_on(marks) or paused, per_round(tally), accepted(tally))
+    return first, SEPARATOR.join(part for part in rest if part)
 
 
 def of_round(round_: Round) -> str:

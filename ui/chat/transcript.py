@@ -20,6 +20,7 @@ from ui.chat.places import Place, Places
 from ui.chat.popover import LinkPopover, open_in_browser
 from ui.chat.question import QuestionView
 from ui.chat.selection import Selection
+from ui.chat.strip_text import Wish
 from ui.chat.verdict_text import CheckState
 from ui.theme import COLUMN, Themes
 from ui.wording import tr
@@ -41,6 +42,7 @@ class Transcript(QAbstractScrollArea):
         check_asked, save_asked: carry an answer that is to be checked, or whose report to save.
         stop_check_asked: a person wants no check any more.
         pair_asked: carries an answer and whether the pair that wrote it is to draft.
+        keep_asked: carries whether drafting is to go on where plain decoding is faster.
     """
 
     regenerate_asked = Signal(int)
@@ -52,6 +54,7 @@ class Transcript(QAbstractScrollArea):
     save_asked = Signal(int)
     stop_check_asked = Signal()
     pair_asked = Signal(int, bool)
+    keep_asked = Signal(bool)
 
     def __init__(self, themes: Themes, open_link: Callable[[str], None] = open_in_browser) -> None:
         super().__init__()
@@ -61,6 +64,7 @@ class Transcript(QAbstractScrollArea):
         self._is_placing = False
         self._checks: dict[int, CheckState] = {}  # by message
         self._plain_pairs: Collection[Pair] = ()
+        self._wish: Wish = "auto"
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -126,6 +130,15 @@ class Transcript(QAbstractScrollArea):
         self._plain_pairs = pairs
         for place in self._places.all:
             if place.view is not None and place.view.show_plain_pairs(pairs):
+                self._grown(place)
+
+    def show_wish(self, wish: Wish) -> None:
+        """Tell what is wished for the drafting of this chat."""
+        if wish == self._wish:
+            return
+        self._wish = wish
+        for place in self._places.all:
+            if isinstance(place.view, AnswerView) and place.view.strip.show_wish(wish):
                 self._grown(place)
 
     def show_receipt(self, message_id: int, receipt: Receipt) -> None:
@@ -273,6 +286,9 @@ class Transcript(QAbstractScrollArea):
         view.pair_asked.connect(partial(self.pair_asked.emit, message.id))
         view.show_check(self._checks.get(message.id))
         view.show_plain_pairs(self._plain_pairs)
+        if isinstance(view, AnswerView):
+            view.strip.keep_asked.connect(self.keep_asked)
+            view.strip.show_wish(self._wish)
         view.link_asked.connect(self._show_link)
         view.relaid.connect(partial(self._relaid, place))
         view.grown.connect(partial(self._grown, place))

@@ -54,3 +54,6 @@ OPEN_STRIP, FOLD_STRIP = "Show the rounds", "Hide the rounds"
 NUMBERS, NUMBERS_HELP = "Numbers", "All numbers of this answer"
 
 TRANSCRIPT = "Conversation"
+KEEP_ON, LET_PAUSE = "Keep on anyway", "Let it pause again"
+KEEP_ON_HELP = "Draft on in this chat where plain decoding is faster. Same text, slower."
+LET_PAUSE_HELP = "Draft in this chat only where it is faster than plain decoding."

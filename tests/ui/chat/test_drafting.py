@@ -47,6 +47,13 @@ def test_that_a_pause_says_both_rates_and_the_next_try():
     assert now.after(DraftingState("on", "faster")).line == "1.6× on the last answer"
 
 
+def test_that_drafting_that_is_kept_on_says_what_it_costs():
+    cost = "Kept on as you wish: 36 tokens a second, 42 without guesses."
+    kept = DraftingNow(PAIR, speedup=1.6).after(DraftingState("on", cost, 36.2, 41.4))
+    assert (kept.is_paused, kept.line) == (False, cost)
+    assert kept.switched(False).line == wording.DRAFT_OFF
+
+
 def test_that_a_pause_without_figures_invents_none():
     now = DraftingNow(PAIR).after(DraftingState("paused", "slower"))
     assert now.line == wording.DRAFT_PAUSED
