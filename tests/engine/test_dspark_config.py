@@ -1,6 +1,5 @@
 """What a drafter folder may say, and the sentence for everything else."""
 
-import copy
 import gc
 import json
 
@@ -16,7 +15,7 @@ from engine.drafters.dspark_weights import shapes
 from engine.errors import DrafterRefused
 from engine.request import DrafterOptions
 from engine.target import Target
-from support.drafters import write_drafter
+from support.drafters import changed, write_drafter
 from support.published_dspark import CONFIGS, PARAMETERS
 from support.tiny import tiny, tiny_config
 from support.tiny_dspark import DEEPSPEC, LIQUID, random_weights
@@ -31,21 +30,6 @@ def lfm2():
 @pytest.fixture(scope="module")
 def llama():
     return Target(tiny(3), tiny_config(), (0, 1))
-
-
-def changed(config, **fields):
-    """The config with fields set, nested by a double underscore; `...` takes one away."""
-    config = copy.deepcopy(config)
-    for name, value in fields.items():
-        *path, last = name.split("__")
-        place = config
-        for step in path:
-            place = place[step]
-        if value is ...:
-            del place[last]
-        else:
-            place[last] = value
-    return config
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_that_published_sizes_load_with_the_right_memory(name, bits, tmp_path):
     write_random(tmp_path, CONFIGS[name])
     with (tmp_path / "model.safetensors").open("rb") as file:
         tensors = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-    assert len(tensors) == 62
+    assert len(tensors.keys() - {"__metadata__"}) == 62
     target = thin_target(name)
     gc.collect()
     mx.clear_cache()

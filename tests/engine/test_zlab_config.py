@@ -14,42 +14,8 @@ from engine.request import DrafterOptions
 from support.drafters import changed, write_drafter
 from support.dspark_pairs import target_of
 from support.model_folders import CONFIGS, config_of
+from support.published_others import ZLAB_QWEN3_8B
 from support.tiny_dspark import QWEN3, ZLAB, random_weights
-
-# z-lab/Qwen3-8B-DFlash-b16: the backbone as in sgl-project/SpecForge configs/qwen3-8b-dflash.json,
-# which trains the same, and its own fields as in vllm-project/speculators' test of its converter.
-PUBLISHED = {
-    "architectures": ["DFlashDraftModel"],
-    "attention_bias": False,
-    "attention_dropout": 0.0,
-    "auto_map": {"AutoModel": "dflash.DFlashDraftModel"},
-    "block_size": 16,
-    "bos_token_id": 151643,
-    "dflash_config": {"mask_token_id": 151669, "target_layer_ids": [1, 9, 17, 25, 33]},
-    "dtype": "bfloat16",
-    "eos_token_id": 151645,
-    "head_dim": 128,
-    "hidden_act": "silu",
-    "hidden_size": 4096,
-    "initializer_range": 0.02,
-    "intermediate_size": 12288,
-    "layer_types": ["full_attention"] * 5,
-    "max_position_embeddings": 40960,
-    "max_window_layers": 5,
-    "model_type": "qwen3",
-    "num_attention_heads": 32,
-    "num_hidden_layers": 5,
-    "num_key_value_heads": 8,
-    "num_target_layers": 36,
-    "rms_norm_eps": 1e-06,
-    "rope_scaling": None,
-    "rope_theta": 1000000,
-    "sliding_window": None,
-    "tie_word_embeddings": False,
-    "use_cache": True,
-    "use_sliding_window": False,
-    "vocab_size": 151936,
-}
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +24,7 @@ def qwen3():
 
 
 def test_that_the_published_config_is_fifteen_guesses_in_sixteen_rows():
-    checked = check(PUBLISHED)
+    checked = check(ZLAB_QWEN3_8B)
     assert (checked.packaging, checked.block, checked.rows) == (KIND, 15, 16)
     assert (checked.taps, checked.mask_id) == ((1, 9, 17, 25, 33), 151669)
     assert (checked.traditional, checked.rank, checked.confidence) == (False, 0, False)
@@ -71,11 +37,11 @@ def test_that_the_published_config_is_fifteen_guesses_in_sixteen_rows():
 
 
 def test_that_a_copy_saved_by_a_newer_transformers_is_the_same():
-    newer = changed(PUBLISHED, rope_theta=..., rope_scaling=..., sliding_window=...)
+    newer = changed(ZLAB_QWEN3_8B, rope_theta=..., rope_scaling=..., sliding_window=...)
     newer |= {"rope_parameters": {"rope_theta": 1000000, "rope_type": "default"}}
     newer |= {"is_causal": False, "output_multiplier": 1.0, "input_embedding_scale": 1.0}
-    assert check(newer) == check(PUBLISHED)
-    assert check(changed(PUBLISHED, block_size=..., dflash_config__block_size=16)).block == 15
+    assert check(newer) == check(ZLAB_QWEN3_8B)
+    assert check(changed(ZLAB_QWEN3_8B, block_size=..., dflash_config__block_size=16)).block == 15
 
 
 BAD = {

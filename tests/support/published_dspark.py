@@ -3,8 +3,6 @@
 Values: config.json of the LFM2.5-*-DSpark repositories, and of their targets.
 """
 
-import json
-import struct
 from pathlib import Path
 
 import mlx.core as mx
@@ -15,6 +13,8 @@ from mlx_lm.models import lfm2
 from engine.drafters.dspark_config import check
 from engine.drafters.dspark_weights import shapes
 from engine.target import Target
+from support.drafters import write_drafter
+from support.published import drawn
 from support.tiny_dspark import LIQUID
 from support.tiny_lfm2 import CONV, DENSE, FULL
 
@@ -58,22 +58,10 @@ _ATTENTION = {  # the target's full-attention layers
 
 
 def write_random(folder: Path, config) -> Path:
-    """The folder of a drafter of that config: one file of small bfloat16 numbers of either sign."""
-    wanted = shapes(check(config))
-    header, at, rng = {}, 0, np.random.default_rng(1)
-    for name, shape in wanted.items():
-        size = 2 * int(np.prod(shape))
-        header[name] = {"dtype": "BF16", "shape": list(shape), "data_offsets": [at, at + size]}
-        at += size
-    head = json.dumps(header).encode()
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "model.safetensors").open("wb") as file:
-        file.write(struct.pack("<Q", len(head)) + head)
-        for shape in wanted.values():
-            bits = rng.integers(0, 1 << 16, int(np.prod(shape)), dtype=np.uint16)
-            file.write((bits & 0x807F | 0x3C00).tobytes())  # 1/128 to 1/64
-    (folder / "config.json").write_text(json.dumps(config))
-    return folder
+    """The folder of a drafter of that config, of small bfloat16 numbers of either sign."""
+    rng = np.random.default_rng(1)
+    tensors = {name: drawn(shape, rng) for name, shape in shapes(check(config)).items()}
+    return write_drafter(folder, config, tensors)
 
 
 def thin_target(name: str) -> Target:

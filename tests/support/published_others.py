@@ -35,6 +35,13 @@ _SPECFORGE = _QWEN3_8B | {
     "num_target_layers": 36,
 }
 _ZLAB = {"mask_token_id": 151669, "target_layer_ids": [1, 9, 17, 25, 33]}
+# z-lab/Qwen3-8B-DFlash-b16, which does run: as sgl-project/SpecForge's configs/qwen3-8b-dflash.json,
+# which trains the same, with the fields that vllm-project/speculators' converter is tested with.
+ZLAB_QWEN3_8B = _SPECFORGE | {
+    "architectures": ["DFlashDraftModel"],
+    "auto_map": {"AutoModel": "dflash.DFlashDraftModel"},
+    "dflash_config": _ZLAB,
+}
 
 
 def _method(algorithm, tokens, verifier):
