@@ -154,8 +154,12 @@ class Guard:
         return all(p.paused and p.left > 1 for p in asked) and not (asked and self.always)
 
     def rate(self, source: Source) -> float | None:
-        """Tokens per second measured on the newest rounds of a source; None before any."""
+        """Tokens per second of a source's newest rounds, as they are judged; None before any.
+
+        A round is never taken for faster than a plain one: see `Times.at`.
+        """
         tokens, seconds = self._brought.get(source, (0.0, 0.0))
+        seconds = max(seconds, self.times.plain or 0.0) if seconds else 0.0
         return tokens / seconds if seconds else None
 
     def drafter_depth(self, cap: int) -> int:

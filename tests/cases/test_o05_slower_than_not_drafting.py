@@ -19,7 +19,7 @@ def test_that_a_hopeless_drafter_is_paused_and_said_to_be():
     assert (done.accepted, done.drafting) == (0, "paused")
     assert done.proposed > 0
     assert done.speedup is not None
-    assert done.speedup <= 1.0
+    assert done.speedup <= 512 / (512 - 40)  # even if its 40 rounds had taken no time
     states = [e for e in events if isinstance(e, DraftingState)]
     assert states[-1].state == "paused"
-    assert states[-1].drafted_rate < states[-1].plain_rate
+    assert states[-1].drafted_rate <= states[-1].plain_rate

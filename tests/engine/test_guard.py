@@ -104,3 +104,12 @@ def test_that_times_between_known_depths_are_interpolated():
     assert times.at("copy", 4) is None
     times.saw("copy", 4, 0.5)
     assert times.at("copy", 4) == 1.0  # more rows are never faster than one
+
+
+def test_that_the_rate_told_never_contradicts_the_pause():
+    guard = Guard(Times())
+    guard.saw_plain(2.0)
+    guard.saw("drafter", 4, 0, 1.0)  # measured in a quiet moment, the plain round in a busy one
+    assert guard.rate("drafter") == 0.5
+    guard.saw("drafter", 4, 5, 5.0)
+    assert guard.rate("drafter") == 2.0 / 2.0  # 1 + (6 - 1) / 5 tokens; 1.8 s are not believed
