@@ -1,4 +1,6 @@
-"""A paired drafter in whole replies: the starter with a random DSpark drafter."""
+"""A paired drafter in whole replies: the starter with random DSpark and z-lab drafters."""
+
+from itertools import groupby
 
 import pytest
 
@@ -7,25 +9,25 @@ from engine.engine import Engine
 from engine.events import DraftingState, Loaded, Round
 from engine.request import Drafting, ModelChoice, Request, Sampling, Turn
 from support.drafters import write_drafter
-from support.tiny_dspark import DEEPSPEC, random_weights
+from support.tiny_dspark import DEEPSPEC, ZLAB, random_weights
 
-CONFIG = DEEPSPEC | {
+_SIZES = {
     "hidden_size": 576,
     "num_attention_heads": 9,
     "num_key_value_heads": 3,
     "head_dim": 64,
     "vocab_size": 49152,
-    "mask_token_id": 16,
-    "target_layer_ids": [1, 15, 28],
     "num_target_layers": 30,
 }
+_TAPS = {"mask_token_id": 16, "target_layer_ids": [1, 15, 28]}
+CONFIGS = {"dspark": DEEPSPEC | _SIZES | _TAPS, "z-lab": ZLAB | _SIZES | {"dflash_config": _TAPS}}
 
 
-@pytest.fixture(scope="module")
-def drafter(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("drafter")
-    write_drafter(folder, CONFIG, random_weights(CONFIG, scale=0.02))
-    return folder
+@pytest.fixture(scope="module", params=CONFIGS)
+def drafter(request, tmp_path_factory):
+    config = CONFIGS[request.param]
+    folder = tmp_path_factory.mktemp(request.param)
+    return write_drafter(folder, config, random_weights(config, scale=0.02))
 
 
 @pytest.fixture(scope="module")
@@ -89,5 +91,8 @@ def test_that_switching_off_and_on_in_the_middle_changes_no_word(engine, starter
         events.append(event)
         written = sum(isinstance(e, Round) for e in events)
         controls.drafting = not 6 <= written < 14
-    assert [e.state for e in events if isinstance(e, DraftingState)] == ["off", "on"]
+    # A busy machine may find plain decoding faster, and say once that it drafts on all the same.
+    states = [e.state for e in events if isinstance(e, DraftingState)]
+    assert [state for state, _ in groupby(states)][-2:] == ["off", "on"]
+    assert states.count("off") == 1
     assert events[-1].token_ids == plain.token_ids
