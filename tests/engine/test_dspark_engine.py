@@ -1,5 +1,7 @@
 """Whole replies of LFM2 folders with DSpark folders: every one is the uncached one."""
 
+from itertools import groupby
+
 import mlx.core as mx
 import pytest
 
@@ -109,7 +111,10 @@ def test_that_switching_in_the_middle_changes_no_word(name, sampling, folders):
         events.append(event)
         written += len(event.committed_ids) if isinstance(event, Round) else 0
         controls.drafting = not 10 <= written < 22
-    assert [e.state for e in events if isinstance(e, DraftingState)] == ["off", "on"]
+    # A busy machine may find plain decoding faster, and say once that it drafts on all the same.
+    states = [e.state for e in events if isinstance(e, DraftingState)]
+    assert [state for state, _ in groupby(states)][-2:] == ["off", "on"]
+    assert states.count("off") == 1
     modes = [r.mode for r in events if isinstance(r, Round)]
     switched = modes[modes.index("drafter") :]
     assert switched.index("plain") < len(switched) - 1 - switched[::-1].index("drafter")

@@ -1,5 +1,7 @@
 """Laguna and its drafter in whole replies, opened from folders in the published layout."""
 
+from itertools import groupby
+
 import pytest
 
 from engine.controls import Controls
@@ -174,7 +176,10 @@ def test_that_switching_off_and_on_in_the_middle_changes_no_word(engine, pair, m
         events.append(event)
         written = sum(isinstance(e, Round) for e in events)
         controls.drafting = not 6 <= written < 14
-    assert [e.state for e in events if isinstance(e, DraftingState)] == ["off", "on"]
+    # A busy machine may find plain decoding faster, and say once that it drafts on all the same.
+    states = [e.state for e in events if isinstance(e, DraftingState)]
+    assert [state for state, _ in groupby(states)][-2:] == ["off", "on"]
+    assert states.count("off") == 1
     assert list(events[-1].token_ids) == truth[at : at + len(events[-1].token_ids)]
     modes = [e.mode for e in events if isinstance(e, Round)]
     assert set(modes[7:14]) == {"plain"}
@@ -186,6 +191,7 @@ def test_that_switching_off_and_on_in_the_middle_changes_no_word(engine, pair, m
 def test_that_a_chosen_width_beyond_the_trained_block_is_probed_and_used(
     engine, pair, sampling, monkeypatch
 ):
+    engine.unload()  # with its times: then depths 1, 4 and the widest are tried first
     at, truth = truth_of(engine, pair, 100, sampling)
     assert engine.model.drafter.block == 3
     force(engine, monkeypatch, truth, [39])
@@ -196,7 +202,7 @@ def test_that_a_chosen_width_beyond_the_trained_block_is_probed_and_used(
     reply = list(events[-1].token_ids)
     assert reply == truth[at : at + len(reply)]
     rounds = of_drafter(events)
-    assert 36 < max(r.width for r in rounds) <= 40
+    assert max(r.width for r in rounds) == 40
     assert max(r.accepted for r in rounds) > 32  # more than trained, more than copies have
 
 
