@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QFormLayout,
     QLabel,
+    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
@@ -27,6 +28,7 @@ class ModeField(QWidget):
     def __init__(self, themes: Themes, mode: str, when: str) -> None:
         super().__init__()
         self._when = when
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.box = QComboBox()
         for value, text in wording.MODES:
             self.box.addItem(tr(text), value)
@@ -42,7 +44,7 @@ class ModeField(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
-        layout.addWidget(self.box)
+        layout.addWidget(self.box, alignment=Qt.AlignmentFlag.AlignLeft)
         layout.addWidget(self.meaning)
         self.setFocusProxy(self.box)
         self.box.currentIndexChanged.connect(self._tell)

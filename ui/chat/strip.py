@@ -18,6 +18,7 @@ from ui.theme import Themes
 from ui.wording import tr
 
 HEAD = 30  # px
+ARROW = 26  # px at the end of the line
 BESIDE = 330  # px that the line needs beside a button
 MOST_LINES = 4  # more are scrolled through
 
@@ -29,6 +30,7 @@ class StripHead(QAbstractButton):
         super().__init__()
         self._themes = themes
         self._bold, self._rest = "", ""
+        self._taken = 0  # px before the arrow that a button stands in
         self.setCheckable(True)
         self.setChecked(True)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -39,6 +41,12 @@ class StripHead(QAbstractButton):
         if (bold, rest) != (self._bold, self._rest):
             self._bold, self._rest = bold, rest
             self.setText(strip_text.SEPARATOR.join(part for part in (bold, rest) if part))
+            self.update()
+
+    def keep_free(self, pixels: int) -> None:
+        """Leave room before the arrow."""
+        if pixels != self._taken:
+            self._taken = pixels
             self.update()
 
     def enterEvent(self, event: QEnterEvent) -> None:
@@ -59,7 +67,7 @@ class StripHead(QAbstractButton):
         strong = QFont(small)
         strong.setWeight(QFont.Weight.DemiBold)
         align = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        room = self.width() - theme.pixels(26)
+        room = self.width() - theme.pixels(ARROW) - self._taken
         x = 0.0
         for font, colour, text in (
             (strong, theme.text, self._bold),
@@ -231,11 +239,12 @@ class Strip(QWidget):
         head, hint = px(HEAD), self.keep.sizeHint()
         is_beside = width - hint.width() >= px(BESIDE)
         beside = hint.width() if self.keep.text() and is_beside else 0
-        self.head.setGeometry(0, 1, width - beside, head)
+        self.head.setGeometry(0, 1, width, head)
+        self.head.keep_free(beside + px(10) if beside else 0)
         if beside:
-            self.keep.setGeometry(
-                width - beside, 1 + (head - hint.height()) // 2, beside, hint.height()
-            )
+            top = 1 + (head - hint.height()) // 2
+            self.keep.setGeometry(width - px(ARROW) - beside, top, beside, hint.height())
+            self.keep.raise_()
         elif self.keep.text():
             self.keep.setGeometry(-4, head - 2, hint.width(), hint.height())
             return head + hint.height() - 2
