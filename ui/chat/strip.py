@@ -43,6 +43,11 @@ class StripHead(QAbstractButton):
             self.setText(strip_text.SEPARATOR.join(part for part in (bold, rest) if part))
             self.update()
 
+    @property
+    def room(self) -> int:
+        """Pixels that the words have."""
+        return self.width() - self._themes.current.pixels(ARROW) - self._taken
+
     def keep_free(self, pixels: int) -> None:
         """Leave room before the arrow."""
         if pixels != self._taken:
@@ -67,7 +72,7 @@ class StripHead(QAbstractButton):
         strong = QFont(small)
         strong.setWeight(QFont.Weight.DemiBold)
         align = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        room = self.width() - theme.pixels(ARROW) - self._taken
+        room = self.room
         x = 0.0
         for font, colour, text in (
             (strong, theme.text, self._bold),

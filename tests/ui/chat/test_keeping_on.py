@@ -4,6 +4,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from PySide6.QtCore import QRect
 
 from app.conversation import DraftMark
 from engine.events import DraftingState, Finished, Round
@@ -94,7 +95,11 @@ def test_that_line_and_button_have_room_however_narrow_it_is(strip, two, width):
     height = strip.lay_out(width)
     strip.resize(width, height)
     head, keep, area = strip.head.geometry(), strip.keep.geometry(), strip._area.geometry()
-    assert not head.adjusted(0, 0, 0, -4).intersects(keep)
+    words = QRect(head.x(), head.y(), strip.head.room, head.height() - 4)
+    arrow = QRect(head.right() - 16, head.y(), 16, head.height() - 4)
+    assert not words.intersects(keep)
+    assert not arrow.intersects(keep)
+    assert words.width() > 150
     assert not keep.intersects(area)
     assert keep.width() >= strip.keep.sizeHint().width()
     assert max(keep.right(), area.right()) <= width
