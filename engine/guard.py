@@ -218,7 +218,7 @@ class Guard:
             return 0
         key = _DRAFTER if source == "drafter" else _bucket(match)
         patience = self._patience[key]
-        if self.times.plain is None and not self.always:
+        if self.times.plain is None:
             return 0  # nothing to compare with yet
         if self._drafted >= _REFRESH and not self.always:
             return 0  # keeps the plain time fresh
@@ -232,7 +232,7 @@ class Guard:
         wins = value > MARGIN * plain
         if wins:
             patience.won()
-        elif self.always and self.times.plain is not None and not patience.paused:
+        elif self.always and not patience.paused:
             patience.lost()  # only to say so
         if wins or self.always:
             if source == "drafter" and self._rounds % _DEEPER == _DEEPER - 1:

@@ -1,6 +1,7 @@
 """The guard against simulated machines: how long rounds take and what is accepted is scripted."""
 
 import random
+import statistics
 from itertools import pairwise
 
 from engine.guard import Guard, Times
@@ -65,8 +66,15 @@ def test_that_a_plain_round_comes_at_least_every_sixty_five():
 def test_that_on_never_pauses():
     guard = Guard(Times(), always=True)
     _, _, depths = play(guard, 200, lambda d: 1.0 + d, 0.0)
-    assert all(d > 0 for d in depths)
+    assert all(d > 0 for d in depths[1:])
     assert not guard.paused("drafter")
+
+
+def test_that_on_learns_what_plain_costs_before_it_drafts():
+    guard = Guard(Times(), always=True)
+    _, _, depths = play(guard, 60, lambda d: 1.0 + 0.01 * d, 1.0)
+    assert depths[0] == 0
+    assert statistics.median(depths[10:]) >= 6  # else it never gets to know what depth pays
 
 
 def test_that_copies_grow_with_their_match_and_stop_where_they_lose():
