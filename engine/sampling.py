@@ -48,7 +48,7 @@ def scored(logits: mx.array, sampling: Sampling, history: Sequence[int] = ()) ->
     scores = tempered(logits, sampling, history)
     if not sampling.has_cuts:
         return scores
-    return mx.where(scores < Cuts(scores, sampling).edge(), -mx.inf, scores)
+    return Cuts(scores, sampling).kept(scores)
 
 
 def tempered(logits: mx.array, sampling: Sampling, history: Sequence[int] = ()) -> mx.array:
@@ -78,6 +78,7 @@ class Cuts:
         self._has_top_k = 0 < sampling.top_k < scores.shape[-1]
         self._best = scores.max(axis=-1, keepdims=True)
         self._weights = mx.exp(scores - self._best)
+        self._total = self._weights.sum(axis=-1, keepdims=True)
         if self._has_top_k:
             at = -sampling.top_k - 1
             highest = mx.sort(mx.partition(scores, at, axis=-1)[..., at:], axis=-1)
@@ -88,53 +89,71 @@ class Cuts:
             outside = 1.0 - _looser(sampling.top_p, farthest)
             self._is_light = self._weights < 0.5 * outside / scores.shape[-1]
             self._ordered = mx.sort(mx.where(self._is_light, 0.0, self._weights), axis=-1)
+            if not self._has_top_k:
+                self._below = self._sums_below(self._weights, self._ordered)
 
-    def edge(self, reach: float = 0.0) -> mx.array:
-        """The lowest score (n, 1) that may belong to a token which is kept."""
-        edge = mx.full(self._best.shape, -mx.inf)
+    def kept(self, values: mx.array, reach: float = 0.0) -> mx.array:
+        """`values` (n, vocab), -inf where a token is cut that no such move would bring in."""
+        edges: list[mx.array] = []
         if self._has_top_k:
-            edge = self._last_in - reach
-        if self._has_top_p:
-            lightest = self._lightest(
-                mx.exp(edge - self._best), _looser(self._sampling.top_p, reach)
-            )
-            inside = mx.where(self._weights < lightest, self._best, self._scores)
-            edge = mx.maximum(edge, inside.min(axis=-1, keepdims=True) - reach)
+            edges.append(self._last_in - reach)
         if self._sampling.min_p > 0.0:
-            edge = mx.maximum(edge, self._best + math.log(self._sampling.min_p) - reach)
-        return mx.minimum(edge, self._best)  # the best is always kept
+            edges.append(self._best + math.log(self._sampling.min_p) - reach)
+        for edge in edges:
+            values = mx.where(self._scores < edge, -mx.inf, values)
+        if self._has_top_p:
+            lightest = self._lightest(reach) * math.exp(-min(reach, _FAR))
+            values = mx.where(self._weights < lightest, -mx.inf, values)
+        return values
 
-    def _lightest(self, least: mx.array, top_p: float) -> mx.array:
-        """The least weight (n, 1) that top-p keeps of those from `least` (n, 1) on."""
-        weights = mx.where(self._weights < least, 0.0, self._weights)
-        ordered = mx.where(self._ordered < least, 0.0, self._ordered)
-        light = mx.where(self._is_light, weights, 0.0).sum(axis=-1, keepdims=True)
+    def _lightest(self, reach: float) -> mx.array:
+        """The least weight (n, 1) that top-p may keep, of those that top-k may."""
+        ordered, total = self._ordered, self._total
+        if self._has_top_k:
+            least = mx.exp(self._last_in - reach - self._best)
+            weights = mx.where(self._weights < least, 0.0, self._weights)
+            ordered = mx.where(ordered < least, 0.0, ordered)
+            total, below = weights.sum(axis=-1, keepdims=True), self._sums_below(weights, ordered)
+        else:
+            below = self._below
         # Kept is what is needed for the sum to reach top_p: that from which on the sum of all that
         # lies below no longer fits outside.
-        below = light + mx.cumsum(ordered, axis=-1)
-        is_inside = below > (1.0 - top_p) * weights.sum(axis=-1, keepdims=True)
+        is_inside = below > (1.0 - _looser(self._sampling.top_p, reach)) * total
         return mx.where(is_inside, ordered, 1.0).min(axis=-1, keepdims=True)
+
+    def _sums_below(self, weights: mx.array, ordered: mx.array) -> mx.array:
+        """The sum (n, vocab) of all weights up to each of the ordered ones, itself included."""
+        light = mx.where(self._is_light, weights, 0.0).sum(axis=-1, keepdims=True)
+        return light + mx.cumsum(ordered, axis=-1)
 
     def keeps_surely(self, own: mx.array, reach: float) -> mx.array:
         """Whether tokens of the scores `own` (n, 1) are kept however the scores move, (n,)."""
         sure = mx.ones(own.shape, dtype=mx.bool_)
         is_above = self._scores > own - reach
-        may_be_above, is_rest = is_above, mx.logical_not(is_above)
         if self._has_top_k:
             must = self._first_out + reach  # from here on a token is among the first k, surely
             sure = sure & (own >= must)
-            may_be_above = is_above & (self._scores >= self._last_in - reach)
-            is_rest = is_rest & (self._scores >= must)
         if self._has_top_p:
             weight = mx.exp(own - self._best)
-            above = mx.where(may_be_above, self._weights, 0.0).sum(axis=-1, keepdims=True) - weight
-            rest = mx.where(is_rest, self._weights, 0.0).sum(axis=-1, keepdims=True)
+            above, rest = self._around(is_above, reach)
+            above = above - weight  # which is among them
             share = above / (above + (rest + weight) * math.exp(-min(reach, _FAR)))
             is_inside = share < self._sampling.top_p - _SUM_ERROR
             sure = sure & (is_inside | (above <= _SUM_ERROR * weight))
         if self._sampling.min_p > 0.0:
             sure = sure & (own >= self._best + math.log(self._sampling.min_p) + reach)
         return sure[:, 0]
+
+    def _around(self, is_above: mx.array, reach: float) -> tuple[mx.array, mx.array]:
+        """The most weight that top-k may keep above a token, and the least below it, (n, 1)."""
+        weights = mx.where(is_above, self._weights, 0.0)
+        if not self._has_top_k:
+            above = weights.sum(axis=-1, keepdims=True)
+            return above, self._total - above
+        above = mx.where(self._scores >= self._last_in - reach, weights, 0.0)
+        is_below = mx.logical_not(is_above) & (self._scores >= self._first_out + reach)
+        below = mx.where(is_below, self._weights, 0.0)
+        return above.sum(axis=-1, keepdims=True), below.sum(axis=-1, keepdims=True)
 
 
 def gumbel(seed: int, index: int, vocab: int) -> mx.array:
