@@ -10,6 +10,7 @@ from engine.growing_text import Interrupted
 from engine.request import Drafting, ModelChoice, Request, Sampling, Turn
 from engine.target import Target
 from engine.trust import WIDTHS, Trust
+from support.memo import Memo
 from support.tiny import tiny, tiny_config
 from support.tiny_chat import tiny_chat
 
@@ -26,17 +27,6 @@ class Counted(Target):
     def forward(self, ids, cache, **options):
         self.passes += 1
         return super().forward(ids, cache, **options)
-
-
-class Memo:
-    def __init__(self):
-        self.kept = {}
-
-    def recall(self, key):
-        return self.kept.get(key)
-
-    def remember(self, key, gate):
-        self.kept[key] = gate
 
 
 @pytest.fixture

@@ -8,18 +8,8 @@ from engine.backend import Backend
 from engine.exactness import Gate, Width
 from engine.target import Target
 from engine.trust import WIDTHS, Trust
+from support.memo import Memo
 from support.tiny import tiny, tiny_config
-
-
-class Memo:
-    def __init__(self):
-        self.kept = {}
-
-    def recall(self, key):
-        return self.kept.get(key)
-
-    def remember(self, key, gate):
-        self.kept[key] = gate
 
 
 def gate(**differences):

@@ -6,6 +6,7 @@ import pytest
 
 from app.conversation import Message
 from engine.events import Round
+from ui.chat.strip import Strip
 from ui.chat.transcript import Transcript
 from ui.theme import Themes
 
@@ -19,6 +20,13 @@ def themes(qapp):
 def opened():
     """The addresses that were opened."""
     return []
+
+
+@pytest.fixture
+def strip(qtbot, themes):
+    widget = Strip(themes)
+    qtbot.addWidget(widget)
+    return widget
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from PySide6.QtCore import QRect
 from app.conversation import DraftMark
 from engine.events import DraftingState, Finished, Round
 from support.scripted import SlowEngine
-from ui.chat.strip import Strip
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support raise")
 PAUSED = DraftMark(2, "paused", "Guessing is slower than plain decoding on this text.")
@@ -36,13 +35,6 @@ class PausingEngine(SlowEngine):
     def _until(self, controls, is_wished):
         while not is_wished() and not controls.stop:
             time.sleep(0.002)
-
-
-@pytest.fixture
-def strip(qtbot, themes):
-    widget = Strip(themes)
-    qtbot.addWidget(widget)
-    return widget
 
 
 @pytest.fixture

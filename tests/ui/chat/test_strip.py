@@ -2,17 +2,9 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 
 from app.conversation import DraftMark
-from ui.chat.strip import Strip
 from ui.chat.strip_columns import LARGE, SMALL, Columns, Measures, scale_for
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support raise")
-
-
-@pytest.fixture
-def strip(qtbot, themes):
-    widget = Strip(themes)
-    qtbot.addWidget(widget)
-    return widget
 
 
 @pytest.fixture
